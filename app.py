@@ -1,0 +1,3 @@
+from attnviz.ui import navigation
+
+navigation.run()

@@ -1,0 +1,102 @@
+"""From a sentence to tokens, and from tokens to vectors."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from hashlib import blake2b
+from itertools import pairwise
+
+import numpy as np
+from jaxtyping import Float
+
+from attnviz.core.columns import content_columns
+from attnviz.errors import SettingError, broken_rule
+from attnviz.shapes import Embedded, Tokens
+
+MAX_WORDS = 512
+ZERO_WIDTH_JOINER = "\u200d"
+JOINERS = f"\u200c{ZERO_WIDTH_JOINER}"
+SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+
+
+def split_words(text: str) -> Tokens:
+    """Words and punctuation marks of a text, in order, without the space between them.
+
+    >>> split_words("It wasn't  <b>!")
+    ('It', "wasn't", '<', 'b', '>', '!')
+    """
+    return tuple(_words(text))
+
+
+def _words(text: str) -> Iterator[str]:
+    word = ""
+    for character, following in pairwise(f"{text} "):
+        if word and _continues(word, character, following):
+            word += character
+            continue
+        if word:
+            yield word
+        word = "" if character.isspace() else character
+    if word:
+        yield word
+
+
+def _continues(word: str, character: str, following: str) -> bool:
+    """Marks stay with what they mark, a joined emoji with its joiner, letters and apostrophes with letters."""
+    if _is_mark(character):
+        return True
+    if _in_word(word[0]):
+        return _in_word(character) or (character in "'’" and _in_word(following))
+    return word[-1] == ZERO_WIDTH_JOINER and not character.isspace()
+
+
+def _is_mark(character: str) -> bool:
+    """Accents, vowel signs, joiners and skin tones: what cannot be shown without the character before it."""
+    return unicodedata.category(character)[0] == "M" or character in JOINERS or character in SKIN_TONES
+
+
+def _in_word(character: str) -> bool:
+    return unicodedata.category(character)[0] in "LNM" or character == "_" or character in JOINERS
+
+
+def words_of(text: str) -> tuple[Tokens, int]:
+    """At most `MAX_WORDS` words of a text, and how many it has.
+
+    Raises
+    ------
+    SettingError
+        If there is no word in it.
+    """
+    words = split_words(text)
+    if not words:
+        raise SettingError(
+            broken_rule("text", "must hold at least one word", "only blanks" if text else "nothing", "Type a sentence.")
+        )
+    return words[:MAX_WORDS], len(words)
+
+
+def embed(tokens: Tokens, d_model: int, *, content: str = "words", seed: int = 0) -> Embedded:
+    """Vectors of the tokens, `(token, d_model)` in float32; only the content columns are filled.
+
+    Notes
+    -----
+    `words`: each content column is +1 or -1, drawn from the word alone (upper and lower case alike), so that a
+    word has the same vector on every page and in every run, and no word draws attention by its length.
+    `vectors`: each place has its own standard normal vector, drawn from the seed.
+    """
+    columns = content_columns(d_model)
+    width = columns.stop - columns.start
+    x = np.zeros((len(tokens), d_model), dtype=np.float32)
+    if content == "vectors":
+        x[:, columns] = np.random.default_rng([seed, 0xE]).standard_normal((len(tokens), width), dtype=np.float32)
+        return x
+    rows = {word: _signs(word, width) for word in {token.casefold() for token in tokens}}
+    for place, token in enumerate(tokens):
+        x[place, columns] = rows[token.casefold()]
+    return x
+
+
+def _signs(word: str, width: int) -> Float[np.ndarray, " column"]:
+    seed = int.from_bytes(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+    return np.random.default_rng(seed).choice(np.array([-1.0, 1.0], dtype=np.float32), width)

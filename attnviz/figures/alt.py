@@ -1,0 +1,54 @@
+"""What is seen in each picture, in words, for who cannot see it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from attnviz.core.trace import AttentionTrace
+from attnviz.figures.answers import named, quoted
+from attnviz.metrics import mean_over_queries
+from attnviz.numbers import counted, significant
+from attnviz.shapes import HeadPairs, PerQuery
+
+
+def _size(trace: AttentionTrace) -> str:
+    return f"{counted(trace.n_q, 'query', 'queries')} (rows) by {counted(trace.n_k, 'key')} (columns)"
+
+
+def head_grid(trace: AttentionTrace, shown: Sequence[int], roles: Sequence[str]) -> str:
+    """Alt text of the grid of heads."""
+    names = ", ".join(roles[head] for head in shown if roles[head])
+    forbidden = 1 - float(trace.mask.mean())
+    masked = f" {significant(100 * forbidden)} % of the cells are drawn as forbidden." if forbidden else ""
+    return f"Heatmaps of {counted(len(shown), 'head')}, {_size(trace)} each{': ' if names else ''}{names}.{masked}"
+
+
+def pattern(trace: AttentionTrace, head: int, roles: Sequence[str]) -> str:
+    """Alt text of one head's heatmap."""
+    lines = [
+        f"query {row} {quoted(trace.query_tokens[row])} looks most at key {key} {quoted(trace.key_tokens[key])}"
+        for row, key in enumerate(trace.weights[head].argmax(axis=1)[:12])
+    ]
+    return f"Heatmap of {named(head, roles)}, {_size(trace)}: {'; '.join(lines)}{'; …' if trace.n_q > 12 else ''}."
+
+
+def query_row(trace: AttentionTrace, head: int, query: int) -> str:
+    """Alt text of one query's bars."""
+    weights = trace.weights[head, query]
+    best = [int(key) for key in np.argsort(-weights, kind="stable")[:3]]
+    words = ", ".join(f"{quoted(trace.key_tokens[key])} (key {key}) {significant(float(weights[key]))}" for key in best)
+    return f"Bars of the weights of query {query} {quoted(trace.query_tokens[query])}; the largest: {words}."
+
+
+def similarity(matrix: HeadPairs) -> str:
+    """Alt text of the head-by-head matrix."""
+    return f"Matrix of cosine similarity between {counted(matrix.shape[0], 'head')}, from {significant(float(matrix.min()))} to 1."
+
+
+def distance(distance_tokens: PerQuery, roles: Sequence[str]) -> str:
+    """Alt text of the distance panel."""
+    means = mean_over_queries(distance_tokens)
+    words = ", ".join(f"{named(head, roles)} {significant(float(mean))}" for head, mean in enumerate(means[:16]))
+    return f"Mean distance of each head in tokens: {words}{', …' if len(means) > 16 else ''}."

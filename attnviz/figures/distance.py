@@ -1,0 +1,107 @@
+"""How far the heads look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from attnviz.figures.labels import escaped
+from attnviz.figures.theme import LIGHT, axis, figure, layout
+from attnviz.shapes import PerQuery
+
+MOST_TICKS = 24
+
+
+def distance_panel(
+    distance_tokens: PerQuery, baseline_tokens: PerQuery, roles: Sequence[str], *, selected: int, height: int = 340
+) -> go.Figure:
+    """Mean distance of each head with its spread over the queries, beside a head uniform over the allowed keys.
+
+    Parameters
+    ----------
+    distance_tokens
+        Mean distance of each head and query; NaN for a query without a key.
+    baseline_tokens
+        The same for the uniform head, `(1, q)` or one row a head.
+    """
+    n_heads = distance_tokens.shape[0]
+    heads = np.arange(n_heads, dtype=np.float32)
+    low, first, third, high = _quantiles(distance_tokens)
+    places = list(range(0, n_heads, max(1, -(-n_heads // MOST_TICKS))))
+    uniform = np.broadcast_to(_mean(baseline_tokens), (n_heads,))
+    size = 9 if n_heads <= MOST_TICKS else 5
+    traces: list[dict[str, object]] = [
+        _spread("all queries", low, high, heads, LIGHT.soft, 2),
+        _spread("middle half of the queries", first, third, heads, LIGHT.soft, size),
+        _points("uniform over the allowed keys", uniform, heads, LIGHT.baseline, "line-ns-open", size + 5),
+        _points("mean of the head", _mean(distance_tokens), heads, LIGHT.mark, "circle", size),
+    ]
+    picture = layout(
+        showlegend=True,
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 1.02,
+            "yanchor": "bottom",
+            "font": {"size": 11, "color": LIGHT.muted},
+            "itemclick": False,
+            "itemdoubleclick": False,
+        },
+        xaxis=axis("distance from query to key (tokens)", rangemode="tozero", showgrid=True, gridcolor=LIGHT.line),
+        yaxis=axis(
+            "head",
+            range=[n_heads - 0.5, -0.5],
+            tickmode="array",
+            tickvals=places,
+            ticktext=[_named(place, roles, selected) for place in places],
+        ),
+        height=height,
+    )
+    return figure(traces, picture)
+
+
+def _mean(values: PerQuery) -> np.ndarray:
+    return np.array([row[~np.isnan(row)].mean() if (~np.isnan(row)).any() else np.nan for row in values])
+
+
+def _quantiles(values: PerQuery) -> list[np.ndarray]:
+    quantiles = np.full((4, values.shape[0]), np.nan)
+    for head, row in enumerate(values):
+        defined = row[~np.isnan(row)]
+        if defined.size:
+            quantiles[:, head] = np.quantile(defined, (0.0, 0.25, 0.75, 1.0))
+    return list(quantiles)
+
+
+def _spread(
+    name: str, low: np.ndarray, high: np.ndarray, heads: np.ndarray, colour: str, width: int
+) -> dict[str, object]:
+    gap = np.full_like(low, np.nan)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": np.stack([low, high, gap], axis=1).ravel().astype(np.float32),
+        "y": np.repeat(heads, 3),
+        "line": {"color": colour, "width": width},
+        "hoverinfo": "skip",
+    }
+
+
+def _points(name: str, x: np.ndarray, heads: np.ndarray, colour: str, symbol: str, size: int) -> dict[str, object]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "x": x.astype(np.float32),
+        "y": heads,
+        "marker": {"color": colour, "symbol": symbol, "size": size, "line": {"width": 2, "color": colour}},
+        "hovertemplate": f"head %{{y}}: %{{x:.3g}} tokens<extra>{name}</extra>",
+    }
+
+
+def _named(head: int, roles: Sequence[str], selected: int) -> str:
+    words = f"{escaped(roles[head])} {head}" if roles[head] and len(roles) <= MOST_TICKS else str(head)
+    return f"<b>{words}</b>" if head == selected else words

@@ -1,0 +1,73 @@
+"""What the cells of a heatmap are, written into the figure for whoever shows it.
+
+`layout.meta["cells"]` of a figure holds the fields of `Cells`. From the place of a cell in the first trace's `z` follow
+its head, query and key: row // pitch_rows is the row of maps, and inside a map (row % pitch_rows) * queries_per_cell
+is the query; the same for columns and keys. Places outside `map_rows` and `map_columns` are gaps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from attnviz.figures.labels import visible
+
+
+@dataclass(frozen=True)
+class Cells:
+    """How to name a cell.
+
+    Attributes
+    ----------
+    value
+        What the colour shows.
+    heads, roles
+        Head number and name of each map, in reading order.
+    rows, columns
+        Labels of rows and columns of one map, as plain text.
+    row_name, column_name
+        What a row and a column are.
+    grid_columns
+        Maps in one row of the grid.
+    pitch_rows, pitch_columns, map_rows, map_columns
+        Cells from one map to the next, and cells that a map has.
+    rows_per_cell, columns_per_cell
+        More than 1 where several are drawn as one (the largest of them is shown), less than 1 where one is drawn larger.
+    first_row, first_column
+        Row and column of the first cell of a map.
+    lowest
+        Values below it stand for forbidden cells.
+    click
+        What a click chooses: `head`, `cell`, `pair` or nothing.
+    zoom
+        Whether zooming in should ask for the exact values.
+    """
+
+    value: str
+    heads: tuple[int, ...]
+    roles: tuple[str, ...]
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    row_name: str = "query"
+    column_name: str = "key"
+    grid_columns: int = 1
+    pitch_rows: int = 1 << 30
+    pitch_columns: int = 1 << 30
+    map_rows: int = 1 << 30
+    map_columns: int = 1 << 30
+    rows_per_cell: float = 1.0
+    columns_per_cell: float = 1.0
+    first_row: int = 0
+    first_column: int = 0
+    lowest: float = 0.0
+    click: str = ""
+    zoom: bool = False
+
+    def to_meta(self) -> dict[str, object]:
+        """Form for `layout.meta`."""
+        return {"cells": asdict(self)}
+
+
+def plain_labels(tokens: Sequence[str]) -> tuple[str, ...]:
+    """Tokens with their blanks visible, as plain text for a tooltip."""
+    return tuple(visible(token) for token in tokens)

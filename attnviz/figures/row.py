@@ -1,0 +1,79 @@
+"""One query's attention, key by key."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from attnviz.core.trace import AttentionTrace
+from attnviz.figures.labels import tick
+from attnviz.figures.pattern import head_mask
+from attnviz.figures.theme import LIGHT, axis, figure, layout
+
+MOST_KEYS = 24
+
+
+def keys_to_show(weights: np.ndarray, key: int, most: int = MOST_KEYS) -> list[int]:
+    """All keys if they are few, else those with the largest weights and the chosen one, in their order.
+
+    >>> keys_to_show(np.array([0.1, 0.6, 0.2, 0.1]), key=3, most=3)
+    [1, 2, 3]
+    """
+    if weights.size <= most:
+        return list(range(weights.size))
+    largest = [int(place) for place in np.argsort(-weights, kind="stable")[:most]]
+    if key not in largest:
+        largest[-1] = key
+    return sorted(largest)
+
+
+def query_bars(trace: AttentionTrace, *, head: int, query: int, key: int) -> go.Figure:
+    """Weight of each key for one query, beside what a uniform head would give each allowed key."""
+    weights = trace.weights[head, query].astype(np.float64)
+    allowed = head_mask(trace, head)[query]
+    keys = keys_to_show(weights, key)
+    share = 1 / max(int(allowed.sum()), 1)
+    rows = np.arange(len(keys))
+    labels = [f"{tick(trace.key_tokens[place])} {place}" + ("" if allowed[place] else " (forbidden)") for place in keys]
+    bars: dict[str, object] = {
+        "type": "bar",
+        "orientation": "h",
+        "x": weights[keys],
+        "y": rows,
+        "marker": {"color": [LIGHT.accent if place == key else LIGHT.mark for place in keys]},
+        "hovertemplate": "%{x:.4f}<extra></extra>",
+        "name": "weight",
+    }
+    uniform: dict[str, object] = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": np.where(allowed[keys], share, np.nan),
+        "y": rows,
+        "marker": {"symbol": "line-ns-open", "size": 12, "color": LIGHT.baseline, "line": {"width": 2}},
+        "hovertemplate": "%{x:.4f}<extra>uniform</extra>",
+        "name": "uniform over the allowed keys",
+    }
+    picture = layout(
+        showlegend=True,
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 1.02,
+            "yanchor": "bottom",
+            "font": {"size": 11, "color": LIGHT.muted},
+            "itemclick": False,
+            "itemdoubleclick": False,
+        },
+        bargap=0.25,
+        xaxis=axis("weight", rangemode="tozero", showgrid=True, gridcolor=LIGHT.line, nticks=5),
+        yaxis=axis(
+            "key",
+            range=[len(keys) - 0.5, -0.5],
+            tickmode="array",
+            tickvals=rows.tolist(),
+            ticktext=labels,
+            type="linear",
+        ),
+        height=90 + 19 * max(len(keys), 4),
+    )
+    return figure([bars, uniform], picture)

@@ -1,0 +1,130 @@
+"""Colours of all pictures, for the light and the dark theme.
+
+Figures are made in the light palette. `DARK_FOR_LIGHT` says which colour replaces which in the dark theme, so that a
+figure follows the reader's theme without being made again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import plotly.graph_objects as go
+
+SINGLE_HUE = "single hue"
+FONT = "Source Sans, Source Sans Pro, Segoe UI, Helvetica, Arial, sans-serif"
+
+
+@dataclass(frozen=True)
+class Palette:
+    """Colours with a meaning each.
+
+    Attributes
+    ----------
+    background, text, muted, line
+        The page, words, lesser words, frames and grid lines.
+    accent
+        What is chosen.
+    mark, soft
+        A measure, and its spread.
+    baseline
+        What a head that knows nothing would score.
+    forbidden
+        Pairs that the mask forbids; no weight has this colour.
+    weights
+        From no weight (the page's background) to the most.
+    """
+
+    background: str
+    text: str
+    muted: str
+    line: str
+    accent: str
+    mark: str
+    soft: str
+    baseline: str
+    forbidden: str
+    weights: tuple[str, ...]
+
+
+LIGHT = Palette(
+    background="#fefefe",
+    text="#1d2733",
+    muted="#5d6875",
+    line="#cfd6dd",
+    accent="#d1480c",
+    mark="#1f62a8",
+    soft="#a9c8e6",
+    baseline="#7d5a2b",
+    forbidden="#e8e4dc",
+    weights=("#fefefe", "#d6e6f5", "#abcdea", "#79aedb", "#4789c5", "#2164aa", "#0d4482", "#082a55"),
+)
+DARK = Palette(
+    background="#11161d",
+    text="#e3e9f0",
+    muted="#9aa7b5",
+    line="#3a4552",
+    accent="#ff9b62",
+    mark="#7db9f0",
+    soft="#345a80",
+    baseline="#d8b27c",
+    forbidden="#37322b",
+    weights=("#11161d", "#17324f", "#1e4c79", "#2b6aa4", "#478bc8", "#78b0e2", "#b1d5f3", "#eef7ff"),
+)
+
+
+def _pairs() -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for item in fields(Palette):
+        light, dark = getattr(LIGHT, item.name), getattr(DARK, item.name)
+        pairs.update(zip(light, dark, strict=True) if isinstance(light, tuple) else [(light, dark)])
+    return pairs
+
+
+DARK_FOR_LIGHT: dict[str, str] = _pairs()
+
+
+def recoloured(value: object) -> object:
+    """The same figure as JSON-like data with every light colour replaced by its dark one.
+
+    >>> recoloured({"font": {"color": LIGHT.text}})
+    {'font': {'color': '#e3e9f0'}}
+    """
+    if isinstance(value, str):
+        return DARK_FOR_LIGHT.get(value, value)
+    if isinstance(value, dict):
+        return {key: recoloured(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [recoloured(item) for item in value]
+    return value
+
+
+def layout(**own: object) -> dict[str, object]:
+    """Layout that all figures share, with what is the figure's own."""
+    return {
+        "font": {"family": FONT, "size": 12, "color": LIGHT.text},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+        "showlegend": False,
+        "hovermode": "closest",
+        "uirevision": "keep",
+        **own,
+    }
+
+
+def axis(title: str | None, **own: object) -> dict[str, object]:
+    """An axis in the common style, without a title where that is None."""
+    return {
+        "title": {"text": title, "standoff": 6, "font": {"size": 12, "color": LIGHT.muted}} if title else None,
+        "tickfont": {"size": 11, "color": LIGHT.text},
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+        "automargin": True,
+        **own,
+    }
+
+
+def figure(data: list[dict[str, object]], picture_layout: dict[str, object]) -> go.Figure:
+    """A Plotly figure of plain traces and a layout, free of a template."""
+    return go.Figure({"data": data, "layout": {"template": None, **picture_layout}})

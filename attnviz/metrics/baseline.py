@@ -1,0 +1,31 @@
+"""The head that knows nothing, and how values per query become one number."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attnviz.shapes import HeadMask, PerHead, PerQuery, Weights
+
+
+def uniform_weights(mask: HeadMask) -> Weights:
+    """Weights of a head that spreads each query evenly over its allowed keys: the baseline of every measure.
+
+    >>> uniform_weights(np.tril(np.ones((1, 3, 3), bool)))[0].round(2)
+    array([[1.  , 0.  , 0.  ],
+           [0.5 , 0.5 , 0.  ],
+           [0.33, 0.33, 0.33]])
+    """
+    allowed = mask.sum(axis=-1, keepdims=True)
+    return mask / np.maximum(allowed, 1)
+
+
+def mean_over_queries(values: PerQuery) -> PerHead:
+    """Mean of a measure over the queries for which it is defined; NaN where it is for none.
+
+    >>> mean_over_queries(np.array([[np.nan, 1.0, 3.0], [np.nan, np.nan, np.nan]]))
+    array([ 2., nan])
+    """
+    defined = ~np.isnan(values)
+    count = defined.sum(axis=1)
+    total = np.where(defined, values, 0.0).sum(axis=1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)

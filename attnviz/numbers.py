@@ -1,0 +1,61 @@
+"""Numbers as people read them: three significant digits, a true minus, units behind a thin space."""
+
+from __future__ import annotations
+
+import math
+
+MINUS = "\u2212"
+THIN_SPACE = "\u2009"
+PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+
+
+def significant(value: float | None, digits: int = 3) -> str:
+    """A number with so many significant digits; a dash where it is not defined.
+
+    >>> significant(0.07142857), significant(-1234.5), significant(2), significant(1), significant(float("nan"))
+    ('0.0714', '−1230', '2.00', '1.00', '–')
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return f"{MINUS if value < 0 else ''}∞"
+    if value == 0:
+        return "0"
+    magnitude = math.floor(math.log10(abs(value)))
+    rounded = round(value, digits - 1 - magnitude)
+    if abs(rounded) >= 1e6 or abs(rounded) < 1e-4:
+        text = f"{rounded:.{digits - 1}e}".replace("e+0", "e").replace("e-0", "e-")
+        mantissa, exponent = text.split("e")
+        return f"{mantissa.replace('-', MINUS)}·10^{exponent.replace('-', MINUS)}"
+    magnitude = math.floor(math.log10(abs(rounded)))
+    return f"{rounded:.{max(digits - 1 - magnitude, 0)}f}".replace("-", MINUS)
+
+
+def scaled(value: float, unit: str, digits: int = 2) -> str:
+    """A count with a decimal prefix and its unit.
+
+    >>> scaled(391_424, "FLOP"), scaled(11, "FLOP")
+    ('390 kFLOP', '11 FLOP')
+    """
+    factor, prefix = next(((f, p) for f, p in PREFIXES if abs(value) >= f), (1.0, ""))
+    number = value / factor
+    text = f"{number:.0f}" if number == int(number) else significant(number, digits)
+    return f"{text}{THIN_SPACE}{prefix}{unit}"
+
+
+def percent(share: float) -> str:
+    """A share as per cent.
+
+    >>> percent(0.0714)
+    '7.14 %'
+    """
+    return f"{significant(100 * share)}{THIN_SPACE}%"
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """A count with its noun.
+
+    >>> counted(1, "head"), counted(8, "head")
+    ('1 head', '8 heads')
+    """
+    return f"{count:,}".replace(",", THIN_SPACE) + " " + (one if count == 1 else many or f"{one}s")

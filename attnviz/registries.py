@@ -1,0 +1,28 @@
+"""The registries themselves, without their entries, so that every layer can read and extend them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attnviz.registry import Registry
+from attnviz.shapes import HeadPairs, KIndex, Mask, PerQuery, QIndex, Weights
+
+if TYPE_CHECKING:
+    from typing import Concatenate, TypeAlias
+
+    from attnviz.core.columns import Columns
+    from attnviz.core.designed import DesignedHead
+    from attnviz.positions.effects import Positional, PositionShape
+    from attnviz.shapes import HeadMask
+
+    MaskRule: TypeAlias = Registry[Concatenate[QIndex, KIndex, ...], Mask]
+    PositionMethod: TypeAlias = Registry[Concatenate[PositionShape, ...], Positional]
+    Recipe: TypeAlias = Registry[Concatenate[Columns, ...], DesignedHead]
+    Metric: TypeAlias = Registry[[Weights, HeadMask], PerQuery]
+    Similarity: TypeAlias = Registry[[Weights], HeadPairs]
+
+MASKS: MaskRule = Registry("mask", groups=("Structure", "Sparsity", "Padding"))
+POSITIONS: PositionMethod = Registry("position", groups=("Absolute", "Relative"))
+RECIPES: Recipe = Registry("recipe", groups=("Content", "Position", "Baseline"))
+METRICS: Metric = Registry("metric", groups=("Focus", "Distance"))
+SIMILARITIES: Similarity = Registry("similarity", groups=("Maps",))

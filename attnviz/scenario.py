@@ -1,0 +1,247 @@
+"""The scenario: everything that is on screen, and its form as a link.
+
+A field's name, type, default, range and unit are written once, below; the controls and the link come from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Any, get_args, get_type_hints
+
+from attnviz.core.config import AttentionConfig, check_heads, divisors
+from attnviz.core.text import words_of
+from attnviz.errors import AttnvizError, SettingError, UnknownNameError, broken_rule
+from attnviz.registries import MASKS, POSITIONS
+from attnviz.registry import Annotated, Choice, Param, Range, Registry, Spec, format_value
+
+DEFAULT_TEXT = "The cat sat on the mat because it was tired."
+MAX_CHARACTERS = 20_000
+D_MODELS = (2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
+
+
+@dataclass(frozen=True)
+class Text:
+    """Free text of at most `longest` characters."""
+
+    longest: int
+
+
+@dataclass(frozen=True)
+class Menu:
+    """Entries of one group of a registry, or of all of it."""
+
+    registry: Registry[Any, Any]
+    group: str | None = None
+
+    def names(self) -> list[str]:
+        """Names to choose from, in menu order."""
+        return self.registry.names(self.group)
+
+    def parse(self, name: str, chosen: Mapping[str, str]) -> Spec:
+        """The spec that a link's name and parameters stand for.
+
+        Raises
+        ------
+        UnknownNameError, SettingError
+            If the name is not in this menu or a parameter breaks its rule.
+        """
+        if name not in self.names():
+            raise UnknownNameError(f"there is no entry {shortened(name)!r} here; try {', '.join(self.names())}.")
+        entry = self.registry[name]
+        params = {param.name: param for param in entry.params}
+        return entry.spec(**{key: params[key].parse(text) if key in params else text for key, text in chosen.items()})
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One input and one attention setting, with what is looked at.
+
+    Attributes
+    ----------
+    input
+        `sentence`: the words of `text`. `vectors`: `n_tokens` random vectors. `trained`: `text` through
+        all-MiniLM-L6-v2, which fixes width, heads and positions.
+    mask, sparsity, padding
+        Three masks that must all allow a pair.
+    weights
+        How W_Q and W_K are made.
+    layer, head, query, key
+        What is looked at.
+    scale, shared_scale
+        Colours, and whether all heads share one range.
+
+    Raises
+    ------
+    SettingError, UnknownNameError
+        If a value breaks its rule.
+    """
+
+    input: Annotated[str, Choice(("sentence", "vectors", "trained"))] = "sentence"
+    text: Annotated[str, Text(MAX_CHARACTERS)] = DEFAULT_TEXT
+    n_tokens: Annotated[int, Range(1, 2048, unit="tokens")] = 32
+    d_model: Annotated[int, Range(2, 2048, unit="columns")] = 64
+    n_heads: Annotated[int, Range(1, 2048)] = 8
+    mask: Annotated[Spec, Menu(MASKS, "Structure")] = field(default_factory=lambda: MASKS["full"].spec())
+    sparsity: Annotated[Spec, Menu(MASKS, "Sparsity")] = field(default_factory=lambda: MASKS["dense"].spec())
+    padding: Annotated[Spec, Menu(MASKS, "Padding")] = field(default_factory=lambda: MASKS["no_padding"].spec())
+    position: Annotated[Spec, Menu(POSITIONS)] = field(default_factory=lambda: POSITIONS["sinusoidal"].spec())
+    weights: Annotated[str, Choice(("designed", "random"))] = "designed"
+    sharpness: Annotated[float, Range(0, 8, step=0.1)] = 1.0
+    seed: Annotated[int, Range(0, 999_999)] = 0
+    layer: Annotated[int, Range(0, 63)] = 0
+    head: Annotated[int, Range(0, 2047)] = 0
+    query: Annotated[int, Range(0, 2047)] = 4
+    key: Annotated[int, Range(0, 2047)] = 0
+    scale: Annotated[str, Choice(("single hue", "viridis", "cividis"))] = "single hue"
+    shared_scale: Annotated[bool, None] = True
+
+    def __post_init__(self) -> None:
+        for name, domain in DOMAINS.items():
+            value = getattr(self, name)
+            if isinstance(domain, Menu):
+                domain.registry.check(value)
+            elif isinstance(domain, Text):
+                if len(value) > domain.longest:
+                    raise SettingError(
+                        broken_rule(
+                            name, f"must have at most {domain.longest:,} characters", f"{len(value):,}", "Shorten it."
+                        )
+                    )
+            else:
+                PARAMS[name].check(value)
+        check_heads(self.n_heads, self.d_model)
+
+    @property
+    def masks(self) -> tuple[Spec, Spec, Spec]:
+        """Structure, sparsity and padding."""
+        return (self.mask, self.sparsity, self.padding)
+
+    def config(self) -> AttentionConfig:
+        """The attention setting, for every input but the trained one.
+
+        Raises
+        ------
+        SettingError
+            If there is no word in the text or the setting is too large.
+        """
+        is_text = self.input == "sentence"
+        return AttentionConfig(
+            tokens=words_of(self.text)[0] if is_text else tuple(f"x{i}" for i in range(self.n_tokens)),
+            content="words" if is_text else "vectors",
+            d_model=self.d_model,
+            n_heads=self.n_heads,
+            masks=self.masks,
+            position=self.position,
+            projections=self.weights,
+            sharpness=self.sharpness,
+            seed=self.seed,
+        )
+
+    def to_query(self) -> dict[str, str]:
+        """Link form: field names with their values, those equal to the default left out.
+
+        >>> Scenario(mask=MASKS["causal"].spec(align="top-left"), n_heads=4).to_query()
+        {'n_heads': '4', 'mask': 'causal', 'mask.align': 'top-left'}
+        """
+        return dict(_link_parts(self))
+
+
+DOMAINS: dict[str, Range | Choice | Text | Menu | None] = {}
+PARAMS: dict[str, Param] = {}
+for _name, _hint in get_type_hints(Scenario, include_extras=True).items():
+    _kind, DOMAINS[_name] = get_args(_hint)
+    _field = next(item for item in fields(Scenario) if item.name == _name)
+    if _field.default is not MISSING:
+        _domain = DOMAINS[_name]
+        PARAMS[_name] = Param(_name, _kind, _field.default, _domain if isinstance(_domain, Range | Choice) else None)
+
+
+def _link_parts(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    default = Scenario()
+    for name, domain in DOMAINS.items():
+        value, usual = getattr(scenario, name), getattr(default, name)
+        if value == usual:
+            continue
+        if isinstance(domain, Menu):
+            if value.name != usual.name:
+                yield name, value.name
+            standard = dict(domain.registry[value.name].spec().params)
+            for param, chosen in value.params:
+                if chosen != standard[param]:
+                    yield f"{name}.{param}", format_value(chosen)
+        else:
+            yield name, format_value(value)
+
+
+def shortened(text: str, longest: int = 40) -> str:
+    """The start of a text that may be long.
+
+    >>> shortened("abcdef", 3)
+    'abc…'
+    """
+    return text if len(text) <= longest else f"{text[:longest]}…"
+
+
+def fitting_heads(wanted: int, d_model: int) -> int:
+    """The most heads up to `wanted` that divide the width.
+
+    >>> fitting_heads(8, 12)
+    6
+    """
+    return max(n for n in divisors(d_model) if n <= max(wanted, 1))
+
+
+def from_query(query: Mapping[str, str]) -> tuple[Scenario, list[str]]:
+    """The scenario of a link, and a sentence for each part of it that was ignored.
+
+    Never raises: a bad part leaves its field at the default.
+
+    >>> from_query({"n_heads": "3", "d_model": "32"})[1]
+    ['`n_heads` must divide `d_model`; got n_heads=3, d_model=32. Try 1, 2, 4, 8, 16 or 32.']
+    """
+    problems: list[str] = []
+    chosen: dict[str, Any] = {}
+    left = dict(query)
+    for name, domain in DOMAINS.items():
+        text = left.pop(name, None)
+        params = {key.split(".", 1)[1]: left.pop(key) for key in list(left) if key.startswith(f"{name}.")}
+        if text is None and not params:
+            continue
+        try:
+            chosen[name] = _parse(name, domain, text, params)
+        except AttnvizError as error:
+            problems.append(_named(name, error))
+    problems += [f"`{shortened(name)}` is not a setting." for name in left]
+    d_model = chosen.get("d_model", Scenario.d_model)
+    n_heads = chosen.get("n_heads", Scenario.n_heads)
+    try:
+        check_heads(n_heads, d_model)
+    except SettingError as error:
+        chosen["n_heads"] = fitting_heads(n_heads, d_model)
+        if "n_heads" in query:
+            problems.append(str(error))
+    return Scenario(**chosen), problems
+
+
+def _named(name: str, error: AttnvizError) -> str:
+    sentence = str(error)
+    return sentence if f"`{name}`" in sentence else f"`{name}`: {sentence}"
+
+
+def _parse(name: str, domain: Range | Choice | Text | Menu | None, text: str | None, params: dict[str, str]) -> object:
+    if isinstance(domain, Menu):
+        usual: Spec = getattr(Scenario(), name)
+        return domain.parse(usual.name if text is None else text, params)
+    if text is None or params:
+        raise SettingError(f"`{name}` has no parameter {shortened(next(iter(params)))!r}.")
+    if isinstance(domain, Text):
+        return text[: domain.longest]
+    return PARAMS[name].parse(text)
+
+
+def adapted(scenario: Scenario, **changes: Any) -> Scenario:
+    """The scenario with changes, the number of heads lowered where the new width needs it."""
+    d_model = changes.get("d_model", scenario.d_model)
+    n_heads = changes.get("n_heads", scenario.n_heads)
+    return replace(scenario, **{**changes, "n_heads": fitting_heads(n_heads, d_model)})

@@ -1,0 +1,116 @@
+"""Tables of a trace: tidy frames with units in the column names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from attnviz.core.trace import AttentionTrace
+from attnviz.metrics import mean_over_queries, uniform_weights
+from attnviz.registries import METRICS
+from attnviz.registry import Entry
+from attnviz.shapes import HeadPairs, PerQuery
+
+
+def column_name(metric: Entry[..., PerQuery]) -> str:
+    """Name of a measure's column, with its unit.
+
+    >>> column_name(METRICS["entropy"])
+    'entropy_bits'
+    """
+    return f"{metric.name}_{metric.unit}" if metric.unit else metric.name
+
+
+def measured(trace: AttentionTrace, name: str) -> PerQuery:
+    """A registered measure for each head and query."""
+    return METRICS[name].function(trace.weights, trace.mask)
+
+
+def baseline(trace: AttentionTrace, name: str) -> PerQuery:
+    """The same measure of a head that is uniform over the allowed keys, `(1, q)` where the heads share a mask."""
+    return METRICS[name].function(uniform_weights(trace.mask), trace.mask)
+
+
+def head_summary(
+    roles: Sequence[str], measures: Mapping[str, tuple[PerQuery, PerQuery]], similarity: HeadPairs
+) -> pd.DataFrame:
+    """A row a head: what it is called, every measure beside its baseline, and the head most like it.
+
+    Parameters
+    ----------
+    roles
+        What each head is called; may be empty.
+    measures
+        Names of registered measures, each with its values and its baseline.
+    similarity
+        Cosine of the heads' maps.
+    """
+    n_heads = len(roles)
+    frame = pd.DataFrame({"head": np.arange(n_heads), "role": list(roles)})
+    for name, (values, uniform) in measures.items():
+        column = column_name(METRICS[name])
+        frame[column] = mean_over_queries(values)
+        frame[f"{column}_uniform"] = np.broadcast_to(mean_over_queries(uniform), (n_heads,))
+    others = np.where(np.eye(n_heads, dtype=bool), -np.inf, similarity)
+    alone = n_heads == 1
+    frame["most_alike_head"] = pd.array([None] if alone else others.argmax(axis=1).tolist(), dtype="Int64")
+    frame["most_alike_cosine"] = np.array([np.nan]) if alone else others.max(axis=1)
+    return frame
+
+
+@dataclass(frozen=True)
+class CellSummary:
+    """One pair of a query and a key.
+
+    Attributes
+    ----------
+    allowed
+        Whether the mask allows the pair.
+    score, bias
+        Query times key times the scale, and what the position method adds.
+    weight, rank
+        The weight, and its place among the query's allowed keys, 1 the largest; None for a forbidden pair.
+    allowed_keys
+        Keys that the query may attend to.
+    """
+
+    allowed: bool
+    score: float
+    bias: float
+    weight: float | None
+    rank: int | None
+    allowed_keys: int
+
+
+def cell_summary(trace: AttentionTrace, head: int, query: int, key: int) -> CellSummary:
+    """Score, bias, weight and rank of one cell."""
+    shape = trace.weights.shape
+    row_mask = np.broadcast_to(trace.mask, shape)[head, query]
+    weights = trace.weights[head, query]
+    allowed = bool(row_mask[key])
+    return CellSummary(
+        allowed=allowed,
+        score=float(trace.scores[head, query, key]),
+        bias=float(np.broadcast_to(trace.bias, shape)[head, query, key]),
+        weight=float(weights[key]) if allowed else None,
+        rank=int((weights[row_mask] > weights[key]).sum()) + 1 if allowed else None,
+        allowed_keys=int(row_mask.sum()),
+    )
+
+
+def query_row(trace: AttentionTrace, head: int, query: int) -> pd.DataFrame:
+    """One query against every key: score, bias, whether it may attend, weight."""
+    shape = trace.weights.shape
+    return pd.DataFrame(
+        {
+            "key": np.arange(trace.n_k),
+            "token": list(trace.key_tokens),
+            "score": trace.scores[head, query],
+            "bias": np.broadcast_to(trace.bias, shape)[head, query],
+            "allowed": np.broadcast_to(trace.mask, shape)[head, query],
+            "weight": trace.weights[head, query],
+        }
+    )

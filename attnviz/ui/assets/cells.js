@@ -1,0 +1,61 @@
+// What a heatmap's cell is, from the figure's `layout.meta.cells`.
+
+export function cellAt(cells, [row, column]) {
+  const gridRow = Math.floor(row / cells.pitch_rows);
+  const gridColumn = Math.floor(column / cells.pitch_columns);
+  const isGrid = cells.grid_columns > 1 || cells.heads.length > 1;
+  const insideRow = isGrid ? (row % cells.pitch_rows) - cells.first_row : row;
+  const insideColumn = column % cells.pitch_columns;
+  const map = gridRow * cells.grid_columns + gridColumn;
+  if (insideRow < 0 || insideRow >= cells.map_rows || insideColumn >= cells.map_columns) return null;
+  if (cells.heads.length && map >= cells.heads.length) return null;
+  const first = (inside, step, start, count) => Math.min(Math.floor(inside * step) + start, count - 1);
+  const rowStart = isGrid ? 0 : cells.first_row;
+  const top = first(insideRow, cells.rows_per_cell, rowStart, cells.rows.length);
+  const left = first(insideColumn, cells.columns_per_cell, cells.first_column, cells.columns.length);
+  return {
+    head: cells.heads[map],
+    role: cells.roles[map],
+    row: top,
+    lastRow: Math.min(top + Math.max(Math.ceil(cells.rows_per_cell), 1), cells.rows.length) - 1,
+    column: left,
+    lastColumn: Math.min(left + Math.max(Math.ceil(cells.columns_per_cell), 1), cells.columns.length) - 1,
+  };
+}
+
+export function number(value, digits) {
+  if (value === 0) return "0";
+  if (Math.abs(value) < 1e-4) return value.toExponential(digits - 1).replace("-", "\u2212");
+  return Number(value.toPrecision(digits)).toString().replace("-", "\u2212");
+}
+
+function line(...parts) {
+  const made = document.createElement("div");
+  made.append(...parts);
+  return made;
+}
+
+function strong(text) {
+  const made = document.createElement("b");
+  made.textContent = text;
+  return made;
+}
+
+function range(name, labels, first, last) {
+  const place = first === last ? `${first}` : `${first} to ${last}`;
+  return line(`${name} ${place} `.trimStart(), strong(first === last ? labels[first] : `${labels[first]} … ${labels[last]}`));
+}
+
+export function nameOf(cells, cell, value, quantised) {
+  const lines = [];
+  if (cells.heads.length) lines.push(line(`head ${cell.head}${cell.role ? ` · ${cell.role}` : ""}`));
+  if (cells.row_name) {
+    lines.push(range(cells.row_name, cells.rows, cell.row, cell.lastRow), range(cells.column_name, cells.columns, cell.column, cell.lastColumn));
+  } else {
+    lines.push(line(`${cells.rows[cell.row]} and ${cells.columns[cell.column]}`));
+  }
+  const pooled = cell.row !== cell.lastRow || cell.column !== cell.lastColumn;
+  if (value < cells.lowest - 1e-9) lines.push(line(strong("forbidden by the mask")));
+  else lines.push(line(`${pooled ? "largest " : ""}${cells.value} `, strong(`${quantised ? "≈ " : ""}${number(value, quantised ? 2 : 4)}`)));
+  return lines;
+}

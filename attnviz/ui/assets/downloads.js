@@ -1,0 +1,102 @@
+// A figure as a file: picture, page or table, made in the browser from what is on screen.
+import { cellAt } from "./cells.js";
+
+export function downloads(figure) {
+  figure.back = button("Reset zoom", "Show the whole picture again", () => reset(figure));
+  figure.back.hidden = true;
+  figure.tools.append(
+    figure.back,
+    button("PNG", "Download as a PNG picture", () => picture(figure, "png")),
+    button("SVG", "Download as an SVG drawing", () => picture(figure, "svg")),
+    button("HTML", "Download as a page that works without a connection", () => page(figure)),
+    button("CSV", "Download the numbers as a table", () => save(figure, "csv", table(figure), "text/csv")),
+  );
+}
+
+function button(text, title, act) {
+  const made = document.createElement("button");
+  Object.assign(made, { type: "button", textContent: text, title, onclick: act });
+  made.setAttribute("aria-label", title);
+  return made;
+}
+
+function reset(figure) {
+  const { xaxis, yaxis } = figure.plot._fullLayout;
+  const home = (axis) => [axis._rangeInitial0, axis._rangeInitial1];
+  window.Plotly.relayout(figure.plot, { "xaxis.range": home(xaxis), "yaxis.range": home(yaxis) });
+}
+
+function save(figure, ending, text, type) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = `attnviz-${figure.header.name}.${ending}`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+function escaped(text) {
+  return text.replace(/[&<>$]/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+function printable(figure) {
+  const { data, layout } = figure.plot;
+  const background = getComputedStyle(figure.box).getPropertyValue("--st-background-color").trim() || "#ffffff";
+  const margin = { ...layout.margin, t: (layout.margin?.t ?? 0) + 44, b: (layout.margin?.b ?? 0) + 8, l: 16, r: 16 };
+  const title = { text: escaped(figure.header.title), x: 0.01, xanchor: "left", y: 0.985, yanchor: "top", font: { size: 16 } };
+  return { data, layout: { ...layout, margin, title, paper_bgcolor: background, height: layout.height + 52 } };
+}
+
+async function picture(figure, format) {
+  const shown = printable(figure);
+  const { width, height } = shown.layout;
+  const url = await window.Plotly.toImage(shown, { format, width, height, scale: 3 });
+  const blob = await (await fetch(url)).blob();
+  save(figure, format, blob, blob.type);
+}
+
+async function page(figure) {
+  const source = await (await fetch(`${figure.root}${figure.header.plotly}`)).text();
+  const { data, layout } = printable(figure);
+  const plain = data.map((trace) => (trace.type === "heatmap" ? { ...trace, hoverinfo: "all", hovertemplate: "query %{y}, key %{x}: %{z:.4f}<extra></extra>" } : trace));
+  const json = JSON.stringify({ data: plain, layout }, (_, value) => (ArrayBuffer.isView(value) ? Array.from(value) : value)).replace(/</g, "\\u003c");
+  const words = (text) => `<p>${escaped(text)}</p>`;
+  const html = `<!doctype html><meta charset="utf-8"><title>${escaped(figure.header.title)}</title><script>${source}</script><body style="font-family:sans-serif;background:${layout.paper_bgcolor};color:${layout.font.color}">${words(figure.header.answer)}<div id="figure" role="img" aria-label="${escaped(figure.header.alt).replace(/"/g, "&quot;")}"></div>${words(figure.header.caption)}<script>const f=${json};Plotly.newPlot("figure",f.data,f.layout)</script>`;
+  save(figure, "html", html, "text/html");
+}
+
+function quoted(value) {
+  const text = typeof value === "number" ? (Number.isNaN(value) ? "" : String(Number(value.toPrecision(7)))) : String(value ?? "");
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+export function table(figure) {
+  const rows = figure.cells ? cellRows(figure) : traceRows(figure);
+  return `${rows.map((row) => row.map(quoted).join(",")).join("\n")}\n`;
+}
+
+function cellRows(figure) {
+  const { cells } = figure;
+  const [row, column] = [cells.row_name || "row", cells.column_name || "column"];
+  const out = [["head", row, `last_${row}`, `${row}_label`, column, `last_${column}`, `${column}_label`, cells.value.replaceAll(" ", "_"), "allowed"]];
+  const seen = new Set();
+  figure.plot.data[0].z.forEach((values, i) =>
+    values.forEach((value, j) => {
+      const cell = Number.isNaN(value) ? null : cellAt(cells, [i, j]);
+      const name = cell && `${cell.head}/${cell.row}/${cell.column}`;
+      if (!cell || seen.has(name)) return;
+      seen.add(name);
+      const allowed = value >= cells.lowest - 1e-9;
+      out.push([cell.head ?? "", cell.row, cell.lastRow, cells.rows[cell.row], cell.column, cell.lastColumn, cells.columns[cell.column], allowed ? value : 0, allowed ? 1 : 0]);
+    }),
+  );
+  return out;
+}
+
+function traceRows(figure) {
+  const { data, layout } = figure.plot;
+  const axisName = (axis) => axis?.title?.text?.replaceAll(" ", "_") ?? "";
+  const out = [["series", axisName(layout.xaxis) || "x", axisName(layout.yaxis) || "y", "label"]];
+  const labels = new Map((layout.yaxis?.tickvals ?? []).map((value, i) => [value, layout.yaxis.ticktext[i].replace(/<[^>]*>/g, "")]));
+  for (const trace of data) for (let i = 0; i < trace.x.length; i++) if (!Number.isNaN(trace.x[i])) out.push([trace.name, trace.x[i], trace.y[i], labels.get(trace.y[i]) ?? ""]);
+  return out;
+}

@@ -1,0 +1,226 @@
+// Draws a Plotly figure that arrives as bytes, and keeps the plot mounted while its data change.
+import { nameOf, cellAt } from "./cells.js";
+import { downloads } from "./downloads.js";
+
+const ARRAYS = { u1: Uint8Array, f4: Float32Array, f8: Float64Array, i4: Int32Array, i1: Int8Array, i2: Int16Array, u2: Uint16Array, u4: Uint32Array };
+const CONFIG = { displayModeBar: false, responsive: false, doubleClick: "reset", showTips: false };
+const MISSING = 255;
+const figures = new WeakMap();
+let plotly;
+
+export async function show(component, root) {
+  const { data, parentElement } = component;
+  let figure = figures.get(parentElement);
+  if (!figure) figures.set(parentElement, (figure = mount(parentElement)));
+  figure.component = component;
+  figure.root = root;
+  const bytes = Uint8Array.from(data);
+  const dark = isDark(parentElement);
+  const { header, body } = split(bytes);
+  if (!figure.drawn) reserve(figure, header);
+  try {
+    await (plotly ??= load(`${root}${header.plotly}`));
+  } catch {
+    plotly = undefined;
+    component.setStateValue("failed", true);
+    return () => close(figure);
+  }
+  if (figure.component !== component) return () => close(figure);
+  if (figure.drawn && figure.dark === dark && same(figure.bytes, bytes)) return () => close(figure);
+  Object.assign(figure, { bytes, dark, header });
+  write(figure, header);
+  await draw(figure, header, body, dark);
+  return () => close(figure);
+}
+
+function mount(parent) {
+  if (!document.getElementById("av-style")) {
+    const style = document.createElement("link");
+    Object.assign(style, { id: "av-style", rel: "stylesheet", href: new URL("./live_figure.css", import.meta.url).href });
+    document.head.append(style);
+  }
+  const box = element("figure", "av-figure");
+  const figure = {
+    box,
+    title: element("h3", ""),
+    answer: element("p", "av-answer"),
+    plot: element("div", "av-plot"),
+    tip: element("div", "av-tip"),
+    caption: element("span", "av-caption"),
+    tools: element("span", "av-tools"),
+    drawn: false,
+  };
+  const note = element("figcaption", "");
+  note.append(figure.caption, figure.tools);
+  figure.tip.hidden = true;
+  figure.plot.setAttribute("role", "img");
+  box.append(figure.title, figure.answer, figure.plot, figure.tip, note);
+  parent.append(box);
+  figure.resize = new ResizeObserver(() => requestAnimationFrame(() => fit(figure)));
+  figure.resize.observe(figure.plot);
+  return figure;
+}
+
+function element(name, className) {
+  const made = document.createElement(name);
+  made.className = className;
+  return made;
+}
+
+function reserve(figure, header) {
+  write(figure, header);
+  figure.plot.style.minHeight = `${header.figure.layout.height}px`;
+}
+
+function write(figure, header) {
+  for (const part of ["title", "answer", "caption"]) {
+    figure[part].textContent = header[part];
+    figure[part].hidden = !header[part];
+  }
+  figure.plot.setAttribute("aria-label", header.alt);
+  figure.box.dataset.figure = header.name;
+}
+
+function close(figure) {
+  figure.resize.disconnect();
+  if (window.Plotly && figure.drawn) window.Plotly.purge(figure.plot);
+}
+
+function fit(figure) {
+  const width = figure.plot.clientWidth;
+  if (figure.drawn && width && width !== figure.width) {
+    figure.width = width;
+    redraw(figure);
+  }
+}
+
+function redraw(figure) {
+  const { header, body } = split(figure.bytes);
+  return draw(figure, header, body, figure.dark);
+}
+
+function load(url) {
+  if (window.Plotly) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    Object.assign(script, { src: url, async: true, onload: resolve, onerror: reject });
+    document.head.append(script);
+  });
+}
+
+function split(bytes) {
+  const size = new DataView(bytes.buffer).getUint32(0, true);
+  return { header: JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + size))), body: bytes.buffer.slice(4 + size) };
+}
+
+function same(a, b) {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+export function isDark(node) {
+  const colour = getComputedStyle(node).getPropertyValue("--st-background-color").trim();
+  const canvas = (isDark.canvas ??= document.createElement("canvas").getContext("2d"));
+  canvas.fillStyle = colour || "#ffffff";
+  const [red, green, blue] = canvas.fillStyle.match(/[0-9a-f]{2}/gi).map((part) => parseInt(part, 16));
+  return 0.299 * red + 0.587 * green + 0.114 * blue < 128;
+}
+
+function revive(value, body, colours) {
+  if (typeof value === "string") return colours?.[value] ?? value;
+  if (Array.isArray(value)) return value.map((item) => revive(item, body, colours));
+  if (value === null || typeof value !== "object") return value;
+  if (value.$array) return array(value.$array, body);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, revive(item, body, colours)]));
+}
+
+function array({ at, type, shape, low, high }, body) {
+  const size = shape.reduce((product, length) => product * length, 1);
+  let flat = new ARRAYS[type](body, at, size);
+  if (low !== undefined) flat = unquantised(flat, low, high);
+  if (shape.length === 1) return flat;
+  const rows = [];
+  for (let row = 0; row < shape[0]; row++) rows.push(flat.subarray(row * shape[1], (row + 1) * shape[1]));
+  return rows;
+}
+
+function unquantised(levels, low, high) {
+  const table = Float32Array.from({ length: 256 }, (_, level) => (level === MISSING ? NaN : low + ((high - low) * level) / (MISSING - 1)));
+  return Float32Array.from(levels, (level) => table[level]);
+}
+
+async function draw(figure, header, body, dark) {
+  const { plot } = figure;
+  const { data, layout } = revive(header.figure, body, dark ? header.dark : null);
+  figure.width = plot.clientWidth;
+  layout.width = figure.width;
+  if (figure.width < 560) narrow(data, layout);
+  figure.cells = layout.meta?.cells;
+  figure.quantised = header.quantised;
+  plot.classList.toggle("av-clickable", Boolean(figure.cells?.click));
+  await window.Plotly.react(plot, data, layout, CONFIG);
+  plot.style.minHeight = "";
+  if (!figure.drawn) {
+    figure.drawn = true;
+    listen(figure);
+    downloads(figure);
+  }
+  plot.dataset.drawn = String(Number(plot.dataset.drawn ?? 0) + 1);
+}
+
+function narrow(data, layout) {
+  for (const trace of data) {
+    if (trace.mode === "text") trace.textfont.size = 9;
+    if (trace.colorbar) trace.colorbar = { ...trace.colorbar, orientation: "h", title: { ...trace.colorbar.title, side: "right" }, x: 0.5, y: 1.02, yanchor: "bottom", len: 0.7, thickness: 8 };
+  }
+  const size = layout.meta?.narrow_height;
+  if (size) layout.height = size;
+}
+
+function listen(figure) {
+  const { plot } = figure;
+  plot.on("plotly_hover", ({ points, event }) => tell(figure, points[0], event));
+  plot.on("plotly_unhover", () => (figure.tip.hidden = true));
+  plot.on("plotly_click", ({ points }) => choose(figure, points[0]));
+  plot.on("plotly_relayout", (change) => zoomed(figure, change));
+}
+
+function place(figure, point) {
+  return figure.cells && Array.isArray(point?.pointIndex ?? point?.pointNumber) ? cellAt(figure.cells, point.pointIndex ?? point.pointNumber) : null;
+}
+
+function tell(figure, point, event) {
+  const cell = place(figure, point);
+  figure.tip.hidden = !cell;
+  if (!cell) return;
+  figure.tip.replaceChildren(...nameOf(figure.cells, cell, point.z, figure.quantised));
+  const box = figure.box.getBoundingClientRect();
+  const x = event.clientX - box.left;
+  const y = event.clientY - box.top;
+  const left = x + figure.tip.offsetWidth + 18 > box.width ? x - figure.tip.offsetWidth - 14 : x + 14;
+  Object.assign(figure.tip.style, { left: `${Math.max(0, left)}px`, top: `${Math.max(0, y - figure.tip.offsetHeight - 10)}px` });
+}
+
+function choose(figure, point) {
+  const cell = place(figure, point);
+  const kind = figure.cells?.click;
+  if (!cell || !kind) return;
+  if (kind === "head") figure.component.setTriggerValue("click", { head: cell.head });
+  else if (kind === "cell") figure.component.setTriggerValue("click", { query: cell.row, key: cell.column });
+  else figure.component.setTriggerValue("click", { head: cell.row });
+}
+
+function zoomed(figure, change) {
+  const names = Object.keys(change);
+  const isZoom = names.some((name) => /^[xy]axis\.(range|autorange)/.test(name));
+  if (!isZoom) return;
+  const { xaxis, yaxis } = figure.plot._fullLayout;
+  const home = (axis) => axis.range.every((edge, i) => Math.abs(edge - axis._rangeInitial0 * (1 - i) - axis._rangeInitial1 * i) < 1e-6);
+  const isHome = home(xaxis) && home(yaxis);
+  figure.back && (figure.back.hidden = isHome);
+  if (!figure.cells?.zoom) return;
+  clearTimeout(figure.zoom);
+  const sides = [...yaxis.range].sort((a, b) => a - b).concat([...xaxis.range].sort((a, b) => a - b));
+  figure.zoom = setTimeout(() => figure.component.setStateValue("window", isHome ? null : [...sides.map((edge) => edge + 0.5), figure.cells.rows.length, figure.cells.columns.length]), 200);
+}

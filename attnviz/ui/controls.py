@@ -1,0 +1,202 @@
+"""The sidebar and the pickers; each control sets one field of the scenario."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from attnviz.core.config import divisors
+from attnviz.figures.labels import visible
+from attnviz.registry import Choice, Param, Range, Spec
+from attnviz.scenario import D_MODELS, DOMAINS, PARAMS, Menu, Scenario
+from attnviz.ui import session
+from attnviz.ui.compute import Layer
+
+INPUTS = {"sentence": "Sentence", "vectors": "Vectors", "trained": "Trained heads"}
+WEIGHTS = {"designed": "Designed", "random": "Random"}
+MOST_SLIDER_STEPS = 100
+MOST_OPTIONS = 300
+
+
+def sidebar(scenario: Scenario) -> None:
+    """All settings, in groups."""
+    with st.sidebar:
+        _input(scenario)
+        _shape(scenario)
+        _mask(scenario)
+        _positions(scenario)
+        _weights(scenario)
+        _view()
+        _link(scenario)
+
+
+def _group(title: str) -> None:
+    st.markdown(f"**{title}**")
+
+
+def _input(scenario: Scenario) -> None:
+    st.segmented_control(
+        "Input", list(INPUTS), key="input", format_func=INPUTS.__getitem__, required=True, width="stretch"
+    )
+    if scenario.input == "vectors":
+        parameter("n_tokens", PARAMS["n_tokens"], label="Length (tokens)")
+    else:
+        st.text_area(
+            "Sentence",
+            key="text",
+            height=88,
+            placeholder="Type a sentence.",
+            help="Press Ctrl+Enter to apply. The same word has the same vector wherever it stands.",
+        )
+    if scenario.input == "trained":
+        from attnviz.models import MINILM
+
+        st.slider("Layer", 0, MINILM.n_layers - 1, key="layer", help=f"Layers of {MINILM.label}, first to last.")
+
+
+def _shape(scenario: Scenario) -> None:
+    _group("Shape")
+    width, heads = st.columns(2)
+    if scenario.input == "trained":
+        from attnviz.models import MINILM
+
+        with width:
+            _fixed("d_model", str(MINILM.d_model))
+        with heads:
+            _fixed("Heads", str(MINILM.n_heads))
+        return
+    widths = sorted({*D_MODELS, scenario.d_model})
+    width.selectbox("d_model", widths, key="d_model", help="Width: columns of x, divided over the heads.")
+    heads.selectbox(
+        "Heads", divisors(scenario.d_model), key="n_heads", help="Only numbers that divide d_model are offered."
+    )
+
+
+def _fixed(label: str, value: str) -> None:
+    reason = "The trained model fixes this; choose another input to change it."
+    st.selectbox(label, [value], disabled=True, help=reason, key=f"fixed.{label}")
+
+
+def _mask(scenario: Scenario) -> None:
+    _group("Mask")
+    for name, label in (("mask", "Structure"), ("sparsity", "Sparsity"), ("padding", "Padding")):
+        _menu(name, label, getattr(scenario, name))
+
+
+def _positions(scenario: Scenario) -> None:
+    _group("Positions")
+    if scenario.input == "trained":
+        _fixed("Method", "Learned (trained)")
+        return
+    _menu("position", "Method", scenario.position)
+
+
+def _menu(name: str, label: str, chosen: Spec) -> None:
+    menu = DOMAINS[name]
+    assert isinstance(menu, Menu)
+    entry = menu.registry[chosen.name]
+    st.selectbox(
+        label,
+        menu.names(),
+        key=name,
+        format_func=lambda option: menu.registry[option].label,
+        help=f"{entry.label}: {entry.summary} Source: {entry.source}.",
+    )
+    for param in entry.params:
+        parameter(f"{name}.{param.name}", param)
+
+
+def parameter(key: str, param: Param, label: str | None = None) -> None:
+    """The control that a parameter's declared type and range ask for."""
+    words = label or param.label.capitalize()
+    if isinstance(param.domain, Choice):
+        st.selectbox(words, param.domain.options, key=key)
+    elif isinstance(param.domain, Range):
+        low, high = param.kind(param.domain.low), param.kind(param.domain.high)
+        step = param.kind(param.domain.step or 1)
+        if (high - low) / step <= MOST_SLIDER_STEPS:
+            st.slider(words, low, high, step=step, key=key)
+        else:
+            st.number_input(words, low, high, step=step, key=key)
+    else:
+        st.toggle(words, key=key)
+
+
+def _weights(scenario: Scenario) -> None:
+    _group("Weights")
+    if scenario.input != "trained":
+        st.segmented_control(
+            "W_Q and W_K",
+            list(WEIGHTS),
+            key="weights",
+            format_func=WEIGHTS.__getitem__,
+            required=True,
+            help="Designed: each head is built to do something one can name. Random: drawn from the seed.",
+        )
+    parameter("sharpness", PARAMS["sharpness"], label="Sharpness (1 = plain)")
+    if scenario.input != "trained":
+        number, button = st.columns([3, 2], vertical_alignment="bottom")
+        with number:
+            parameter("seed", PARAMS["seed"], label="Seed")
+        button.button("New seed", on_click=session.setter(seed=secrets.randbelow(1_000_000)), width="stretch")
+
+
+def _view() -> None:
+    with st.expander("View"):
+        parameter("scale", PARAMS["scale"], label="Colour scale")
+        st.toggle(
+            "Same scale for all heads",
+            key="shared_scale",
+            help="Off: each head's largest weight has the strongest colour.",
+        )
+
+
+def _link(scenario: Scenario) -> None:
+    copy, reset = st.columns(2)
+    with copy.popover("Copy link", width="stretch"):
+        base = (st.context.url or "").partition("?")[0]
+        query = urlencode(scenario.to_query())
+        st.caption("This link opens this page with these settings.")
+        st.code(f"{base}?{query}" if query else base, language=None, wrap_lines=True)
+    reset.button("Reset", on_click=session.resetter, width="stretch")
+
+
+def clamped_head(shown: Layer) -> int:
+    """The chosen head, lowered where the setting has fewer."""
+    return session.keep_within("head", shown.trace.n_heads)
+
+
+def head_picker(shown: Layer) -> int:
+    """A control for the chosen head."""
+    head = clamped_head(shown)
+    names = [f"{i} · {role}" if role else str(i) for i, role in enumerate(shown.roles)]
+    _index("Head", "head", names)
+    return head
+
+
+def cell_picker(shown: Layer) -> tuple[int, int]:
+    """The chosen query and key."""
+    query = session.keep_within("query", shown.trace.n_q)
+    key = session.keep_within("key", shown.trace.n_k)
+    left, right = st.columns(2)
+    with left:
+        _index("Query (row)", "query", _numbered(shown.trace.query_tokens))
+    with right:
+        _index("Key (column)", "key", _numbered(shown.trace.key_tokens))
+    return query, key
+
+
+def _numbered(tokens: Sequence[str]) -> list[str]:
+    return [f"{place} {visible(token)}" for place, token in enumerate(tokens[: MOST_OPTIONS + 1])] + [""] * max(
+        0, len(tokens) - MOST_OPTIONS - 1
+    )
+
+
+def _index(label: str, key: str, names: Sequence[str]) -> None:
+    if len(names) > MOST_OPTIONS:
+        st.number_input(label, 0, len(names) - 1, step=1, key=key)
+    else:
+        st.selectbox(label, range(len(names)), key=key, format_func=names.__getitem__)

@@ -1,0 +1,153 @@
+"""The live figure: a Streamlit component that keeps a Plotly plot mounted while its data change.
+
+What is sent is one block of bytes: the length of a JSON header (four bytes, little-endian), the header, then the arrays
+that the header refers to. plotly.js is the one of the installed plotly package, served by this server.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from base64 import b64decode
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import plotly
+import plotly.graph_objects as go
+import streamlit as st
+from streamlit.components.v1 import declare_component
+
+from attnviz.figures.theme import DARK_FOR_LIGHT
+
+MOST_EXACT = 1 << 16
+MISSING = 255
+ASSETS = Path(__file__).parent / "assets"
+PLOTLY = Path(plotly.__file__).parent / "package_data"
+
+
+@dataclass(frozen=True)
+class Words:
+    """What is said around a picture: its question, the answer, how to read it, and what is seen."""
+
+    title: str
+    answer: str
+    caption: str
+    alt: str
+
+
+@dataclass
+class _Blob:
+    parts: list[bytes] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, array: np.ndarray) -> int:
+        at = self.size
+        raw = np.ascontiguousarray(array).tobytes()
+        raw += b"\0" * (-len(raw) % 8)
+        self.parts.append(raw)
+        self.size += len(raw)
+        return at
+
+
+def encoded(figure: go.Figure, name: str, words: Words, served: str) -> bytes:
+    """A figure and its words as the component takes them.
+
+    Notes
+    -----
+    Heatmaps of more than 65,536 cells are sent as 254 levels between their `zmin` and `zmax`, NaN as 255.
+    """
+    blob = _Blob()
+    spec = figure.to_plotly_json()
+    traces = [_with_arrays(trace, blob, _levels(trace)) for trace in spec["data"]]
+    header = {
+        "name": name,
+        "title": words.title,
+        "answer": words.answer,
+        "caption": words.caption,
+        "alt": words.alt,
+        "plotly": served,
+        "dark": DARK_FOR_LIGHT,
+        "quantised": any(_levels(trace) for trace in spec["data"]),
+        "figure": {"data": traces, "layout": _with_arrays(spec["layout"], blob, None)},
+    }
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")
+    return struct.pack("<I", len(text)) + text + b"".join(blob.parts)
+
+
+def _levels(trace: dict[str, Any]) -> tuple[float, float] | None:
+    if trace["type"] != "heatmap" or np.prod(_shape(trace["z"])) <= MOST_EXACT:
+        return None
+    return float(trace["zmin"]), float(trace["zmax"])
+
+
+def _shape(packed: dict[str, str]) -> tuple[int, ...]:
+    return tuple(int(length) for length in packed["shape"].split(",")) if "shape" in packed else ()
+
+
+def _with_arrays(value: Any, blob: _Blob, levels: tuple[float, float] | None) -> Any:
+    if isinstance(value, dict):
+        if "bdata" in value:
+            return _packed(value, blob, levels)
+        return {key: _with_arrays(item, blob, levels) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_arrays(item, blob, levels) for item in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
+
+
+def _packed(value: dict[str, str], blob: _Blob, levels: tuple[float, float] | None) -> dict[str, object]:
+    shape = _shape(value)
+    array = np.frombuffer(b64decode(value["bdata"]), dtype=f"<{value['dtype']}")
+    packed: dict[str, object] = {"type": value["dtype"], "shape": shape or array.shape}
+    if levels and shape:
+        low, high = levels
+        share = (np.nan_to_num(array, nan=low) - low) / ((high - low) or 1.0)
+        step = np.clip(np.rint(share * (MISSING - 1)), 0, MISSING - 1).astype(np.uint8)
+        array = np.where(np.isnan(array), np.uint8(MISSING), step)
+        packed |= {"type": "u1", "low": low, "high": high}
+    return {"$array": {"at": blob.add(array), **packed}}
+
+
+def _register() -> tuple[Callable[..., Any], str]:
+    figure_assets = declare_component("figure", path=ASSETS)
+    plotly_assets = declare_component("plotly", path=PLOTLY)
+    loader = (ASSETS / "loader.js").read_text(encoding="utf-8")
+    loader = loader.replace("{{ASSETS}}", figure_assets.name).replace("{{VERSION}}", _assets_version())
+    served = f"component/{plotly_assets.name}/plotly.min.js?v={version('plotly')}"
+    return st.components.v2.component("attnviz_figure", js=loader, isolate_styles=False), served
+
+
+def _assets_version() -> str:
+    return str(max(path.stat().st_mtime_ns for path in ASSETS.iterdir()))
+
+
+def is_available() -> bool:
+    """Whether the component can be served: the plotly package brings its plotly.js along."""
+    return (PLOTLY / "plotly.min.js").is_file()
+
+
+def draw(figure: go.Figure, *, key: str, words: Words, on_click: Callable[[], None] | None) -> bool:
+    """Show a figure; gives whether the browser could draw it."""
+    mount, served = _registered()
+    result = mount(
+        key=key,
+        data=encoded(figure, key, words, served),
+        on_click_change=on_click or _nothing,
+        on_window_change=_nothing,
+        on_failed_change=_nothing,
+    )
+    return not result.failed
+
+
+def _nothing() -> None:
+    return None
+
+
+@st.cache_resource(show_spinner=False)
+def _registered() -> tuple[Callable[..., Any], str]:
+    return _register()

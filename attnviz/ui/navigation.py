@@ -1,0 +1,51 @@
+"""The menu, and running the page that was chosen from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+from streamlit.navigation.page import Page
+
+from attnviz.ui import session
+
+ROOT = Path(__file__).resolve().parents[2]
+ASSETS = Path(__file__).parent / "assets"
+
+
+@dataclass(frozen=True)
+class MenuItem:
+    """A page in the menu: the name of its file, which is in links, and its title."""
+
+    name: str
+    title: str
+    icon: str
+
+
+MENU = (
+    MenuItem("playground", "Playground", ":material/grid_view:"),
+    MenuItem("heads", "Heads", ":material/compare:"),
+)
+
+
+def menu_pages() -> list[Page]:
+    """The pages of the menu, the first of them the default one; made anew in every run."""
+    return [
+        st.Page(ROOT / "pages" / f"{item.name}.py", title=item.title, icon=item.icon, url_path=item.name, default=first)
+        for item, first in zip(MENU, (True, *(False for _ in MENU[1:])), strict=True)
+    ]
+
+
+def draw_menu() -> Page:
+    """Page settings and the menu; gives the page that was chosen."""
+    st.set_page_config(page_title="attnviz", page_icon=str(ASSETS / "icon.png"), layout="wide")
+    st.html(ASSETS / "page.css")
+    return st.navigation(menu_pages(), position="top")
+
+
+def run() -> None:
+    """Draw the menu and run the chosen page."""
+    chosen = draw_menu()
+    session.say_menu_is_drawn()
+    chosen.run()

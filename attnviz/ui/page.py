@@ -1,0 +1,38 @@
+"""The frame of a page: menu, title, settings, scenario; and the one place where a broken rule is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+
+from attnviz.errors import AttnvizError
+from attnviz.scenario import Scenario
+from attnviz.ui import controls, navigation, session
+from attnviz.ui.show import plain
+
+
+@contextmanager
+def page(title: str, *, question: str) -> Iterator[Scenario]:
+    """Everything around a page's own content; gives the scenario that it is a lens on.
+
+    Notes
+    -----
+    A page may be run without `app.py` (the first deep link after a server's start is); the frame then draws the menu.
+    A broken rule is shown as its sentence, with the settings and the menu kept.
+    """
+    if not session.menu_is_drawn():
+        navigation.draw_menu()
+    ignored = session.arrive(title)
+    if ignored:
+        st.toast("Parts of this link were ignored:\n\n" + "\n\n".join(f"- {plain(part)}" for part in ignored))
+    scenario = session.scenario()
+    controls.sidebar(scenario)
+    st.title(title, anchor=False)
+    st.caption(question)
+    try:
+        yield scenario
+    except AttnvizError as error:
+        st.error(plain(str(error)))
+    session.publish(session.scenario())

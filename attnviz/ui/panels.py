@@ -1,0 +1,149 @@
+"""The panels that pages are made of: each a picture with its question, answer and caption."""
+
+from __future__ import annotations
+
+from attnviz.figures import alt, answers, attention_heatmap, distance_panel, head_grid, query_bars, similarity_matrix
+from attnviz.figures.colours import rounded_top
+from attnviz.figures.pattern import MOST_SIDE, fitting_window
+from attnviz.figures.row import MOST_KEYS, keys_to_show
+from attnviz.numbers import counted, percent
+from attnviz.registries import METRICS, SIMILARITIES
+from attnviz.scenario import Scenario
+from attnviz.tables import column_name
+from attnviz.ui import compute, session, show
+from attnviz.ui.compute import Layer
+from attnviz.ui.live import Words
+
+
+def grid(scenario: Scenario, shown: Layer, head: int) -> None:
+    """All heads; a click chooses one."""
+    small = compute.small_maps(shown, head)
+    heads = range(small.first_head, small.first_head + small.maps.shape[0])
+    caption = (
+        "weight = softmax(query·key / √d_head) over the allowed keys; each row sums to 1. Click a head to choose it."
+    )
+    if small.step_q > 1 or small.step_k > 1:
+        caption += f" Each cell is the largest of {small.step_q} × {small.step_k} weights."
+    if len(heads) < shown.trace.n_heads:
+        caption += f" Heads {heads[0]} to {heads[-1]} of {shown.trace.n_heads} are shown."
+    if not scenario.shared_scale:
+        caption += " Each head is coloured up to its own largest weight."
+    show.figure(
+        head_grid(
+            shown.trace, small, shown.roles, selected=head, scale=scenario.scale, shared_scale=scenario.shared_scale
+        ),
+        key="grid",
+        words=Words(
+            "Where does each head look?",
+            answers.grid_answer(shown.trace, compute.measure(shown, "largest_weight"), heads),
+            caption,
+            alt.head_grid(shown.trace, heads, shown.roles),
+        ),
+        on_click=session.click_setter("grid"),
+    )
+
+
+def pattern(scenario: Scenario, shown: Layer, head: int, query: int, key: int) -> None:
+    """The chosen head, large; a click on a cell chooses query and key."""
+    trace = shown.trace
+    window = fitting_window(session.zoomed("pattern", trace.n_q, trace.n_k), trace.n_q, trace.n_k)
+    caption = "Rows are queries, columns are keys. Click a cell for its numbers; drag to zoom, double-click to go back."
+    if not window.is_exact:
+        caption += (
+            f" Each cell is the largest of its block; a window of up to {MOST_SIDE} tokens is shown exactly: zoom in."
+        )
+    if not trace.mask.any(axis=-1).all():
+        caption += " ⊘ marks a query with no key allowed."
+    top = rounded_top(float(compute.small_maps(shown, head).largest.max())) if scenario.shared_scale else None
+    show.figure(
+        attention_heatmap(
+            trace,
+            head=head,
+            role=shown.roles[head],
+            query=query,
+            key=key,
+            scale=scenario.scale,
+            shared_top=top,
+            window=window,
+        ),
+        key="pattern",
+        words=Words(
+            f"Which keys does {answers.named(head, shown.roles)} look at?",
+            answers.head_answer(trace, head, shown.roles),
+            caption,
+            alt.pattern(trace, head, shown.roles),
+        ),
+        on_click=session.click_setter("pattern"),
+    )
+
+
+def query_row(shown: Layer, head: int, query: int, key: int) -> None:
+    """The chosen query: its bars, and the numbers of the chosen cell."""
+    trace = shown.trace
+    caption = "The mark in each row is the weight of a head that is uniform over the allowed keys."
+    if trace.n_k > MOST_KEYS:
+        keys = keys_to_show(trace.weights[head, query], key)
+        share = float(trace.weights[head, query, keys].sum())
+        caption = f"The {len(keys)} keys with the largest weights: {percent(share)} of the attention. {caption}"
+    show.figure(
+        query_bars(trace, head=head, query=query, key=key),
+        key="query_row",
+        words=Words(
+            f"What does query {query} {answers.quoted(trace.query_tokens[query])} look at?",
+            answers.cell_answer(trace, head, query, key),
+            caption,
+            alt.query_row(trace, head, query),
+        ),
+    )
+
+
+def redundancy(scenario: Scenario, shown: Layer, head: int, *, height: int = 340) -> None:
+    """How alike the heads are; a click on a cell chooses its row's head."""
+    similarity = compute.cosine(shown)
+    measure = SIMILARITIES["cosine"]
+    show.figure(
+        similarity_matrix(similarity, shown.roles, selected=head, scale=scenario.scale, value="cosine", height=height),
+        key="redundancy",
+        words=Words(
+            "Which heads do the same?",
+            answers.redundancy_answer(similarity, shown.roles, shown.trace.n_k),
+            f"{measure.label}: {measure.formula}, from 0 (never the same key) to 1 (the same map).",
+            alt.similarity(similarity),
+        ),
+        on_click=session.click_setter("redundancy"),
+    )
+
+
+def distance(shown: Layer, head: int, *, height: int = 340) -> None:
+    """How far each head looks, beside the head that knows nothing."""
+    values, uniform = compute.measure(shown, "mean_distance"), compute.uniform_measure(shown, "mean_distance")
+    measure = METRICS["mean_distance"]
+    show.figure(
+        distance_panel(values, uniform, shown.roles, selected=head, height=height),
+        key="distance",
+        words=Words(
+            "How far does each head look?",
+            answers.distance_answer(values, uniform, shown.roles),
+            f"{measure.label}: {measure.formula}, in {measure.unit}; thin line all queries, thick line the middle half.",
+            alt.distance(values, shown.roles),
+        ),
+    )
+
+
+def heads_table(shown: Layer) -> None:
+    """Every registered measure of every head, beside its baseline."""
+    frame = compute.summary(shown)
+    labels = {"head": "Head", "role": "Role", "most_alike_head": "Most alike", "most_alike_cosine": "Cosine"}
+    for metric in METRICS:
+        unit = f" ({metric.unit})" if metric.unit else ""
+        labels[column_name(metric)] = f"{metric.label}{unit}"
+        labels[f"{column_name(metric)}_uniform"] = "uniform"
+    show.table(
+        frame,
+        key="heads_table",
+        title="The heads in numbers",
+        caption=f"Means over the queries of {counted(len(frame), 'head')}. "
+        "“uniform”: the same measure for a head that is uniform over the allowed keys.",
+        labels=labels,
+        file_name="attnviz-heads.csv",
+    )

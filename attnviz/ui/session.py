@@ -1,0 +1,175 @@
+"""Widgets, scenario and link kept the same: the only module that touches the session's state and the address bar.
+
+A widget's key is the field name of the scenario it sets (`mask`), or field and parameter (`sparsity.window`). Only
+plain strings, numbers and booleans live in the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from typing import Any
+
+import streamlit as st
+
+from attnviz.errors import AttnvizError
+from attnviz.registry import Spec, Value
+from attnviz.scenario import DOMAINS, PARAMS, Menu, Scenario, adapted, from_query
+
+PUBLISHED = "attnviz.published"
+PAGE = "attnviz.page"
+MENU_DRAWN = "attnviz.menu_drawn"
+
+
+def say_menu_is_drawn() -> None:
+    """Leave word for the page's frame that `app.py` has drawn the menu in this run."""
+    st.session_state[MENU_DRAWN] = True
+
+
+def menu_is_drawn() -> bool:
+    """Whether `app.py` has drawn the menu in this run; asked once a run."""
+    return bool(st.session_state.pop(MENU_DRAWN, False))
+
+
+def arrive(page: str) -> list[str]:
+    """Bring the state of this run in line with the link; gives a sentence for each part of the link ignored.
+
+    Notes
+    -----
+    A link other than the one last published is an arrival (or back, or forward) and sets every widget. On a page
+    switch Streamlit drops the link and the widgets of the page that is left, so their values are carried over.
+    """
+    state = st.session_state
+    link = st.query_params.to_dict()
+    published = state.get(PUBLISHED)
+    switched = state.get(PAGE) not in (None, page)
+    state[PAGE] = page
+    if published is None or (link != published and not (switched and not link)):
+        scenario, problems = from_query(link)
+        show(scenario)
+        state[PUBLISHED] = link
+        return problems
+    for key in list(state):
+        if str(key).partition(".")[0] in DOMAINS:
+            state[key] = state[key]
+    return []
+
+
+def show(scenario: Scenario) -> None:
+    """Set every widget to this scenario."""
+    for key, value in _widget_values(scenario):
+        st.session_state[key] = value
+
+
+def _widget_values(scenario: Scenario) -> Iterator[tuple[str, Value]]:
+    for item in fields(scenario):
+        value = getattr(scenario, item.name)
+        if isinstance(value, Spec):
+            yield item.name, value.name
+            yield from ((f"{item.name}.{param}", chosen) for param, chosen in value.params)
+        else:
+            yield item.name, value
+
+
+def scenario() -> Scenario:
+    """The scenario that the widgets show.
+
+    Notes
+    -----
+    A value that its field refuses (a width typed too large, say) leaves that field at its default. The number of
+    heads is lowered where a new width needs it.
+    """
+    chosen: dict[str, Any] = {}
+    for name, domain in DOMAINS.items():
+        chosen[name] = _spec(name, domain) if isinstance(domain, Menu) else _value(name)
+    made = adapted(Scenario(), **chosen)
+    for key, value in _widget_values(made):
+        if st.session_state.get(key) != value:
+            st.session_state[key] = value
+    return made
+
+
+def _value(name: str) -> Value:
+    value = st.session_state.get(name, getattr(Scenario, name))
+    if name not in PARAMS:
+        return value
+    if PARAMS[name].domain is None and PARAMS[name].kind is str:
+        domain = DOMAINS[name]
+        return str(value or "")[: getattr(domain, "longest", None)]
+    try:
+        return PARAMS[name].check(value)
+    except AttnvizError:
+        return PARAMS[name].default
+
+
+def _spec(name: str, menu: Menu) -> Spec:
+    usual: Spec = getattr(Scenario(), name)
+    entry_name = st.session_state.get(name, usual.name)
+    entry = menu.registry[entry_name if entry_name in menu.names() else usual.name]
+    chosen: dict[str, Value] = {}
+    for param in entry.params:
+        try:
+            chosen[param.name] = param.check(st.session_state.get(f"{name}.{param.name}", param.default))
+        except AttnvizError:
+            chosen[param.name] = param.default
+    return entry.spec(**chosen)
+
+
+def publish(shown: Scenario) -> None:
+    """Write the scenario into the address bar, if it is not there already."""
+    link = shown.to_query()
+    if link != st.session_state.get(PUBLISHED):
+        st.query_params.from_dict(link)
+        st.session_state[PUBLISHED] = link
+
+
+def keep_within(field: str, count: int) -> int:
+    """The value of an index field, lowered where there are only `count` of what it counts."""
+    value = min(int(st.session_state.get(field, 0)), count - 1)
+    if st.session_state.get(field) != value:
+        st.session_state[field] = value
+    return value
+
+
+def zoomed(key: str, n_rows: int, n_columns: int) -> tuple[float, float, float, float] | None:
+    """Rows and columns (top, bottom, left, right) that the live figure with this key is zoomed to.
+
+    Notes
+    -----
+    None where it shows the whole of a map of this size; a window of another size is an earlier picture's.
+    """
+    window = (st.session_state.get(key) or {}).get("window")
+    if not isinstance(window, list) or len(window) != 6 or window[4:] != [n_rows, n_columns]:
+        return None
+    if not all(isinstance(side, int | float) and -1e6 < side < 1e6 for side in window):
+        return None
+    top, bottom, left, right = (float(side) for side in window[:4])
+    return top, bottom, left, right
+
+
+def setter(**changes: Value) -> Callable[[], None]:
+    """A callback that sets fields to values."""
+
+    def set_fields() -> None:
+        st.session_state.update(changes)
+
+    return set_fields
+
+
+def resetter() -> None:
+    """Back to the default scenario."""
+    show(Scenario())
+
+
+def click_setter(key: str) -> Callable[[], None]:
+    """A callback that takes the head, query or key clicked in the live figure with this key."""
+
+    def take() -> None:
+        clicked = (st.session_state.get(key) or {}).get("click")
+        if isinstance(clicked, Mapping):
+            for field in ("head", "query", "key"):
+                value = clicked.get(field)
+                if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+                    st.session_state[field] = value
+
+    return take

@@ -1,0 +1,64 @@
+"""Showing a figure or a table with its question, answer, caption, alt text and downloads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from attnviz.figures.theme import recoloured
+from attnviz.ui import live
+from attnviz.ui.live import Words
+
+
+def figure(picture: go.Figure, *, key: str, words: Words, on_click: Callable[[], None] | None = None) -> None:
+    """A live figure, or a plain Plotly chart where that cannot be served."""
+    if live.is_available() and live.draw(picture, key=key, words=words, on_click=on_click):
+        return
+    st.markdown(f"##### {plain(words.title)}")
+    st.markdown(plain(words.answer))
+    chart = go.Figure(recoloured(picture.to_plotly_json())) if st.context.theme.type == "dark" else picture
+    for trace in chart.data:
+        if trace.type == "heatmap":
+            trace.update(hoverinfo="all", hovertemplate="query %{y}, key %{x}: %{z:.4g}<extra></extra>")
+    st.plotly_chart(chart, key=f"{key}.plain", theme=None, alt=words.alt)
+    st.caption(plain(words.caption))
+
+
+def sentence(text: str, notes: Sequence[str] = ()) -> None:
+    """What is on screen, and what the reader should know of it."""
+    st.markdown(plain(" ".join((text, *notes))))
+
+
+def plain(text: str) -> str:
+    """Text that Markdown shows as it is.
+
+    >>> plain("<b>*x*</b> $y$")
+    '&lt;b&gt;&#42;x&#42;&lt;/b&gt; &#36;y&#36;'
+    """
+    named = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+    return "".join(
+        named.get(character, f"&#{ord(character)};" if character in "\\`*_{}[]#|$~:" else character)
+        for character in text
+    )
+
+
+def table(
+    frame: pd.DataFrame, *, key: str, title: str, caption: str, labels: Mapping[str, str], file_name: str
+) -> None:
+    """A table that can be sorted and searched, with its numbers as CSV."""
+    st.markdown(f"##### {title}")
+    config = {
+        name: st.column_config.NumberColumn(labels.get(name, name), format="%.3g")
+        if frame[name].dtype.kind == "f"
+        else st.column_config.Column(labels.get(name, name))
+        for name in frame.columns
+    }
+    st.dataframe(frame, key=key, hide_index=True, column_config=config)
+    words, button = st.columns([5, 1], vertical_alignment="center")
+    words.caption(caption)
+    button.download_button(
+        "CSV", data=lambda: frame.to_csv(index=False).encode(), file_name=file_name, mime="text/csv", on_click="ignore"
+    )
