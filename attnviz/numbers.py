@@ -6,12 +6,15 @@ import math
 
 MINUS = "\u2212"
 THIN_SPACE = "\u2009"
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
 
 def significant(value: float | None, digits: int = 3) -> str:
     """A number with so many significant digits; a dash where it is not defined.
 
+    >>> significant(1.234e-7)
+    '1.23·10⁻⁷'
     >>> significant(0.07142857), significant(-1234.5), significant(2), significant(1), significant(float("nan"))
     ('0.0714', '−1230', '2.00', '1.00', '–')
     """
@@ -24,9 +27,8 @@ def significant(value: float | None, digits: int = 3) -> str:
     magnitude = math.floor(math.log10(abs(value)))
     rounded = round(value, digits - 1 - magnitude)
     if abs(rounded) >= 1e6 or abs(rounded) < 1e-4:
-        text = f"{rounded:.{digits - 1}e}".replace("e+0", "e").replace("e-0", "e-")
-        mantissa, exponent = text.split("e")
-        return f"{mantissa.replace('-', MINUS)}·10^{exponent.replace('-', MINUS)}"
+        mantissa, exponent = f"{rounded:.{digits - 1}e}".split("e")
+        return f"{mantissa.replace('-', MINUS)}·10{str(int(exponent)).translate(RAISED)}"
     magnitude = math.floor(math.log10(abs(rounded)))
     return f"{rounded:.{max(digits - 1 - magnitude, 0)}f}".replace("-", MINUS)
 
@@ -34,8 +36,8 @@ def significant(value: float | None, digits: int = 3) -> str:
 def scaled(value: float, unit: str, digits: int = 2) -> str:
     """A count with a decimal prefix and its unit.
 
-    >>> scaled(391_424, "FLOP"), scaled(11, "FLOP")
-    ('390 kFLOP', '11 FLOP')
+    >>> print(scaled(391_424, "FLOP").replace(THIN_SPACE, " "))
+    390 kFLOP
     """
     factor, prefix = next(((f, p) for f, p in PREFIXES if abs(value) >= f), (1.0, ""))
     number = value / factor
@@ -46,8 +48,8 @@ def scaled(value: float, unit: str, digits: int = 2) -> str:
 def percent(share: float) -> str:
     """A share as per cent.
 
-    >>> percent(0.0714)
-    '7.14 %'
+    >>> print(percent(0.0714).replace(THIN_SPACE, " "))
+    7.14 %
     """
     return f"{significant(100 * share)}{THIN_SPACE}%"
 

@@ -163,9 +163,10 @@ def scaled_dot_product_attention(
 
 def _average_non_finite(weights: Weights, value: Values, mask: np.ndarray | None, context: Context) -> None:
     """Recompute the rows that really attend to a NaN or inf, so that it reaches them and no other row."""
-    broken = ~np.isfinite(value).all(axis=2)
+    broken = np.any(~np.isfinite(value), axis=2, keepdims=True).transpose(0, 2, 1)
     allowed = np.ones(weights.shape, dtype=bool) if mask is None else mask
-    for head, row in zip(*np.nonzero((allowed & broken[:, None, :]).any(axis=2)), strict=True):
+    reached = np.any(allowed & broken, axis=2)
+    for head, row in np.argwhere(reached):
         keys = allowed[head, row]
         with np.errstate(invalid="ignore"):
             context[head, row] = weights[head, row, keys] @ value[head, keys]

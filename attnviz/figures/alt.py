@@ -44,7 +44,8 @@ def query_row(trace: AttentionTrace, head: int, query: int) -> str:
 
 def similarity(matrix: HeadPairs) -> str:
     """Alt text of the head-by-head matrix."""
-    return f"Matrix of cosine similarity between {counted(matrix.shape[0], 'head')}, from {significant(float(matrix.min()))} to 1."
+    lowest = significant(float(matrix.min()))
+    return f"Matrix of cosine similarity between {counted(matrix.shape[0], 'head')}, from {lowest} to 1."
 
 
 def distance(distance_tokens: PerQuery, roles: Sequence[str]) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from attnviz.core.trace import AttentionTrace
 from attnviz.figures.labels import visible
-from attnviz.metrics import mean_over_queries, most_alike
+from attnviz.metrics import mean_over_queries, most_alike, uniform_weights
 from attnviz.numbers import counted, percent, significant
 from attnviz.shapes import HeadPairs, PerQuery
 from attnviz.tables import cell_summary
@@ -39,8 +40,10 @@ def grid_answer(trace: AttentionTrace, largest_weight: PerQuery, shown: Sequence
     """How sharply the heads look, and which rows have no key."""
     largest = mean_over_queries(largest_weight[list(shown)])
     sharp = int((largest >= 0.5).sum())
-    few = f"{sharp} of {counted(len(shown), 'head')} give{'s' if sharp == 1 else ''} more than half of a query's attention"
-    sentence = f"On average over the queries, {few} to a single key."
+    verb = "gives" if sharp == 1 else "give"
+    sentence = (
+        f"{sharp} of {counted(len(shown), 'head')} {verb} at least half of the attention to a single key, on average."
+    )
     empty = int((~trace.mask.any(axis=(0, 2))).sum())
     if empty:
         sentence += f" {counted(empty, 'query has', 'queries have')} no key allowed: weights and output are 0."
@@ -60,7 +63,8 @@ def redundancy_answer(similarity: HeadPairs, roles: Sequence[str], n_tokens: int
         names += f" ({roles_of[0]}, {roles_of[1]})"
     upper = similarity[np.triu_indices(similarity.shape[0], k=1)]
     kind = "nearly the same map" if pair.similarity >= NEARLY_THE_SAME else "the most alike"
-    return f"{names} are {kind}: cosine {significant(pair.similarity)}. All pairs: {significant(float(upper.mean()))} on average."
+    cosine, mean = significant(pair.similarity), significant(float(upper.mean()))
+    return f"{names} are {kind}: cosine {cosine}. All pairs: {mean} on average."
 
 
 def distance_answer(distance: PerQuery, baseline: PerQuery, roles: Sequence[str]) -> str:
@@ -79,21 +83,45 @@ def distance_answer(distance: PerQuery, baseline: PerQuery, roles: Sequence[str]
     )
 
 
+@dataclass(frozen=True)
+class Habit:
+    """A place that can be named, with the share of a head's attention that goes there and a uniform head's."""
+
+    place: str
+    share: float
+    uniform: float
+
+
+def habits(trace: AttentionTrace, head: int) -> list[Habit]:
+    """Where a head's attention goes: its own token, the one before or after, its favourite key; largest share first.
+
+    Notes
+    -----
+    Means over the queries that have a key.
+    """
+    mask = trace.mask[head if trace.mask.shape[0] > 1 else 0]
+    rows = max(int(mask.any(axis=1).sum()), 1)
+    maps = (trace.weights[head], uniform_weights(mask[None])[0])
+    own = trace.n_k - trace.n_q
+    found = [
+        Habit(name, *(float(np.trace(one, offset=own + step, dtype=np.float64)) / rows for one in maps))
+        for name, step in (("the token itself", 0), ("the token before", -1), ("the token after", 1))
+    ]
+    favourite = int(maps[0].sum(axis=0, dtype=np.float64).argmax())
+    name = f"key {favourite} {quoted(trace.key_tokens[favourite])}"
+    found.append(Habit(name, *(float(one[:, favourite].sum(dtype=np.float64)) / rows for one in maps)))
+    return sorted(found, key=lambda habit: -habit.share)
+
+
 def head_answer(trace: AttentionTrace, head: int, roles: Sequence[str]) -> str:
-    """Where the head's attention goes: its strongest pair, and how much of it goes to one key."""
-    weights = trace.weights[head]
+    """Where most of the head's attention goes, beside what a uniform head would give there."""
     if not trace.mask.any():
         return "The mask allows no pair: every weight is 0."
-    query, key = np.unravel_index(int(weights.argmax()), weights.shape)
-    column = weights.sum(axis=0, dtype=np.float64)
-    rows = max(int((weights.sum(axis=1) > 0).sum()), 1)
-    favourite = int(column.argmax())
+    first = habits(trace, head)[0]
     name = named(head, roles)
     return (
-        f"{name[0].upper()}{name[1:]} gives most to {quoted(trace.key_tokens[favourite])} (key {favourite}): "
-        f"{percent(float(column[favourite]) / rows)} of its attention. Its strongest single weight is "
-        f"{significant(float(weights[query, key]))}, from query {query} {quoted(trace.query_tokens[query])} "
-        f"to key {key} {quoted(trace.key_tokens[key])}."
+        f"{name[0].upper()}{name[1:]} gives {percent(first.share)} of its attention to {first.place}; "
+        f"a uniform head would give {percent(first.uniform)}."
     )
 
 
@@ -106,6 +134,7 @@ def cell_answer(trace: AttentionTrace, head: int, query: int, key: int) -> str:
         reason = "this query may attend to no key at all" if not cell.allowed_keys else "the mask forbids this pair"
         return f"It gives nothing to {to}: {reason} ({score})."
     return (
-        f"It gives {significant(cell.weight)} to {to}: rank {cell.rank} of {counted(cell.allowed_keys, 'allowed key')}, "
+        f"It gives {significant(cell.weight)} to {to}: "
+        f"rank {cell.rank} of {counted(cell.allowed_keys, 'allowed key')}, "
         f"{score}. A uniform head would give {significant(1 / cell.allowed_keys)}."
     )

@@ -44,10 +44,10 @@ class WeightScale:
 
     def colorscale(self) -> list[list[object]]:
         """Plotly colour scale from `lowest` to `top`."""
-        colours = (
+        colours: list[list[object]] = (
             [[i / (len(LIGHT.weights) - 1), colour] for i, colour in enumerate(LIGHT.weights)]
             if self.name == SINGLE_HUE
-            else [list(stop) for stop in get_colorscale(self.name)]
+            else [[place, colour] for place, colour in get_colorscale(self.name)]
         )
         if not self.has_forbidden:
             return colours

@@ -25,6 +25,12 @@ def distance_panel(
         Mean distance of each head and query; NaN for a query without a key.
     baseline_tokens
         The same for the uniform head, `(1, q)` or one row a head.
+    roles
+        What each head is called; may be empty.
+    selected
+        Head whose name is set in bold.
+    height
+        In pixels.
     """
     n_heads = distance_tokens.shape[0]
     heads = np.arange(n_heads, dtype=np.float32)
@@ -103,5 +109,5 @@ def _points(name: str, x: np.ndarray, heads: np.ndarray, colour: str, symbol: st
 
 
 def _named(head: int, roles: Sequence[str], selected: int) -> str:
-    words = f"{escaped(roles[head])} {head}" if roles[head] and len(roles) <= MOST_TICKS else str(head)
+    words = f"{head} {escaped(roles[head])}" if roles[head] and len(roles) <= MOST_TICKS else str(head)
     return f"<b>{words}</b>" if head == selected else words

@@ -20,6 +20,8 @@ MOST_HEADS = 64
 MOST_SIDE = 128
 MOST_CELLS = 1 << 18
 LEAST_SIDE = 24
+USUAL_SIDE = 128
+MOST_USUAL = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,23 +57,22 @@ def overview(trace: AttentionTrace, head: int) -> Overview:
     mask = trace.mask if trace.mask.shape[0] == 1 else trace.mask[first : first + MOST_HEADS]
     side = min(MOST_SIDE, int((MOST_CELLS / shown.shape[0]) ** 0.5))
     step_q, step_k = pool_factor(trace.n_q, side), pool_factor(trace.n_k, side)
-    if step_q == step_k == 1:
-        maps = np.where(mask, shown, np.nan).astype(np.float32)
-    else:
-        maps = max_pooled(shown, mask, side)
+    exact = step_q == step_k == 1
+    maps = np.where(mask, shown, np.nan).astype(np.float32) if exact else max_pooled(shown, mask, side)
     return Overview(maps, first, step_q, step_k, shown.max(axis=(1, 2)).astype(np.float64), not bool(mask.all()))
 
 
-def grid_shape(n_heads: int) -> tuple[int, int]:
-    """Rows and columns of maps: wide rather than high, for a wide screen.
+def grid_shape(n_maps: int, fit: int) -> tuple[int, int]:
+    """Rows and columns of maps where `fit` maps of the usual size fit side by side; many maps are drawn smaller.
 
-    >>> [grid_shape(n) for n in (1, 2, 4, 8, 12, 16, 64)]
-    [(1, 1), (1, 2), (1, 4), (2, 4), (2, 6), (2, 8), (4, 16)]
+    >>> [grid_shape(n, fit=8) for n in (1, 4, 8, 12, 16, 64)]
+    [(1, 1), (1, 4), (1, 8), (2, 6), (2, 8), (4, 16)]
+    >>> grid_shape(8, fit=4)
+    (2, 4)
     """
-    if n_heads <= 4:
-        return 1, n_heads
-    columns = min(16, max(4, -(-n_heads // 2))) if n_heads <= 16 else min(16, max(8, -(-n_heads // 4)))
-    return -(-n_heads // columns), columns
+    most = fit if n_maps <= MOST_USUAL else 2 * fit
+    rows = -(-n_maps // most)
+    return rows, -(-n_maps // rows)
 
 
 def head_grid(
@@ -82,6 +83,7 @@ def head_grid(
     selected: int,
     scale: str,
     shared_scale: bool,
+    fit: int = 8,
 ) -> go.Figure:
     """Every head's map, on one colour scale or each on its own; the chosen head is framed.
 
@@ -90,10 +92,10 @@ def head_grid(
     All maps are one heatmap trace with gaps: as many axes as maps would cost the browser more than the maps do.
     """
     n_maps, height, width = small.maps.shape
-    rows, columns = grid_shape(n_maps)
+    rows, columns = grid_shape(n_maps, fit)
     grow = max(1, LEAST_SIDE // max(height, width))
     map_rows, map_columns = height * grow, width * grow
-    title_room = max(4, round(0.17 * map_rows)) if n_maps <= 16 else max(5, round(0.24 * map_rows))
+    title_room = max(4, round((0.17 if columns <= fit else 0.26) * map_rows))
     gap = max(2, round(0.07 * map_columns))
     pitch_rows, pitch_columns = map_rows + title_room, map_columns + gap
 
@@ -142,9 +144,9 @@ def head_grid(
         "mode": "text",
         "x": [column - 0.5 for _, column in corners],
         "y": [row - 0.5 - 0.42 * title_room for row, _ in corners],
-        "text": [title(head, roles[head], columns) for head in heads],
+        "text": [title(head, roles[head], is_usual=columns <= fit) for head in heads],
         "textposition": "middle right",
-        "textfont": {"size": 12 if columns <= 8 else 10, "color": LIGHT.text},
+        "textfont": {"size": 11, "color": LIGHT.text},
         "hoverinfo": "skip",
         "cliponaxis": False,
     }
@@ -152,31 +154,35 @@ def head_grid(
     picture = layout(
         meta=cells.to_meta(),
         shapes=shapes,
-        xaxis=axis("key (column) →", range=[-0.5, z.shape[1] - 0.5], constrain="domain", **hidden),
+        xaxis=axis(
+            "key (column) →", range=[-0.5, z.shape[1] - 0.5], constrain="domain", constraintoward="left", **hidden
+        ),
         yaxis=axis(
-            "query (row) ↓" if rows > 1 or map_rows > 0 else None,
+            "← query (row)",
             range=[z.shape[0] - 0.5, -0.5],
             scaleanchor="x",
             constrain="domain",
+            constraintoward="top",
             **hidden,
         ),
-        height=grid_height(rows, columns),
+        height=grid_height(rows, columns, fit),
     )
     return figure([heatmap, titles], picture)
 
 
-def grid_height(rows: int, columns: int) -> int:
-    """Height in pixels: at most 420 up to two rows of maps."""
-    if rows == 1:
-        return 300 if columns <= 4 else 220
-    return 400 if rows == 2 else 130 * rows + 40
+def grid_height(rows: int, columns: int, fit: int) -> int:
+    """Height in pixels for maps of the usual size, or of the smaller one where many are shown."""
+    side = USUAL_SIDE if columns <= fit else USUAL_SIDE // 2
+    if rows == 1 and columns < fit:
+        side = min(2 * USUAL_SIDE, USUAL_SIDE * fit // columns)
+    return round(rows * side * 1.2) + 40
 
 
-def title(head: int, role: str, columns: int) -> str:
+def title(head: int, role: str, *, is_usual: bool) -> str:
     """Small title of a map: the number, and the name where there is room."""
-    if columns > 8 or not role:
+    if not role or not is_usual:
         return f"<b>{head}</b>"
-    longest = 22 if columns <= 4 else 13
+    longest = 16
     return f"<b>{head}</b> {escaped(role if len(role) <= longest else f'{role[: longest - 1]}…')}"
 
 

@@ -32,7 +32,7 @@ class Cells:
     pitch_rows, pitch_columns, map_rows, map_columns
         Cells from one map to the next, and cells that a map has.
     rows_per_cell, columns_per_cell
-        More than 1 where several are drawn as one (the largest of them is shown), less than 1 where one is drawn larger.
+        More than 1 where several are drawn as one (the largest is shown), less than 1 where one is drawn larger.
     first_row, first_column
         Row and column of the first cell of a map.
     lowest

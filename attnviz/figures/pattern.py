@@ -101,6 +101,7 @@ def attention_heatmap(
     picture = layout(
         meta=cells.to_meta(),
         shapes=[
+            _box(-0.5, -0.5, trace.n_k - 0.5, trace.n_q - 0.5, 1, LIGHT.line),
             _box(key - 0.5, query - 0.5, key + 0.5, query + 0.5, 2.5),
             _box(-0.5, query - 0.5, trace.n_k - 0.5, query + 0.5, 1),
         ],
@@ -109,6 +110,7 @@ def attention_heatmap(
             range=[-0.5, trace.n_k - 0.5],
             tickangle=-45,
             constrain="domain",
+            constraintoward="left",
             **token_axis(trace.key_tokens, _ticks(shown.left, shown.right)),
         ),
         yaxis=axis(
@@ -116,6 +118,7 @@ def attention_heatmap(
             range=[trace.n_q - 0.5, -0.5],
             scaleanchor="x",
             constrain="domain",
+            constraintoward="top",
             **token_axis(trace.query_tokens, _ticks(shown.top, shown.bottom), _without_keys(mask)),
         ),
         height=520,
@@ -136,13 +139,15 @@ def _ticks(first: int, end: int) -> range:
     return range(first, end, max(1, -(-(end - first) // MOST_TICKS)))
 
 
-def _box(left: float, top: float, right: float, bottom: float, width: float) -> dict[str, object]:
+def _box(
+    left: float, top: float, right: float, bottom: float, width: float, colour: str = LIGHT.accent
+) -> dict[str, object]:
     return {
         "type": "rect",
         "x0": left,
         "x1": right,
         "y0": top,
         "y1": bottom,
-        "line": {"color": LIGHT.accent, "width": width},
+        "line": {"color": colour, "width": width},
         "layer": "above",
     }

@@ -14,6 +14,7 @@ from attnviz.figures.theme import LIGHT, axis, figure, layout
 from attnviz.shapes import HeadPairs
 
 MOST_TICKS = 24
+MOST_NAMES = 12
 
 
 def similarity_matrix(
@@ -48,12 +49,13 @@ def similarity_matrix(
                 "line": line,
             }
         ],
-        xaxis=axis("head (column)", range=[-0.5, n_heads - 0.5], constrain="domain", **ticks),
+        xaxis=axis("head (column)", range=[-0.5, n_heads - 0.5], constrain="domain", constraintoward="left", **ticks),
         yaxis=axis(
             "head (row)",
             range=[n_heads - 0.5, -0.5],
             scaleanchor="x",
             constrain="domain",
+            constraintoward="top",
             **{**ticks, "ticktext": [_named(place, roles) for place in places]},
         ),
         height=height,
@@ -62,4 +64,4 @@ def similarity_matrix(
 
 
 def _named(head: int, roles: Sequence[str]) -> str:
-    return f"{escaped(roles[head])} {head}" if roles[head] and len(roles) <= MOST_TICKS else str(head)
+    return f"{head} {escaped(roles[head])}" if roles[head] and len(roles) <= MOST_NAMES else str(head)

@@ -34,7 +34,7 @@ def query_bars(trace: AttentionTrace, *, head: int, query: int, key: int) -> go.
     keys = keys_to_show(weights, key)
     share = 1 / max(int(allowed.sum()), 1)
     rows = np.arange(len(keys))
-    labels = [f"{tick(trace.key_tokens[place])} {place}" + ("" if allowed[place] else " (forbidden)") for place in keys]
+    labels = [f"{place} {tick(trace.key_tokens[place])}" + ("" if allowed[place] else " (forbidden)") for place in keys]
     bars: dict[str, object] = {
         "type": "bar",
         "orientation": "h",

@@ -104,7 +104,7 @@ def layout(**own: object) -> dict[str, object]:
         "font": {"family": FONT, "size": 12, "color": LIGHT.text},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+        "margin": {"l": 8, "r": 16, "t": 8, "b": 8},
         "showlegend": False,
         "hovermode": "closest",
         "uirevision": "keep",

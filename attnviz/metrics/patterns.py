@@ -19,7 +19,7 @@ def _where_defined(values: PerQuery, mask: HeadMask, least_keys: int = 1) -> Per
     group="Focus",
     source="Clark et al. 2019, section 3.2",
     unit="bits",
-    formula="-sum_k w log2 w",
+    formula="−Σ w log₂ w",
 )
 def entropy(weights: Weights, mask: HeadMask) -> PerQuery:
     """How spread out a query's attention is: 0 bits on one key, log2(n) bits evenly over n keys.
@@ -40,7 +40,7 @@ def entropy(weights: Weights, mask: HeadMask) -> PerQuery:
     label="Normalised entropy",
     group="Focus",
     source="Clark et al. 2019, section 3.2",
-    formula="entropy / log2(number of allowed keys)",
+    formula="entropy / log₂(number of allowed keys)",
 )
 def normalised_entropy(weights: Weights, mask: HeadMask) -> PerQuery:
     """Entropy as a share of the most that the mask allows: 0 on one key, 1 evenly over all allowed keys.
@@ -58,7 +58,7 @@ def normalised_entropy(weights: Weights, mask: HeadMask) -> PerQuery:
     label="Largest weight",
     group="Focus",
     source="Voita et al. 2019, section 4",
-    formula="max_k w",
+    formula="max w",
 )
 def largest_weight(weights: Weights, mask: HeadMask) -> PerQuery:
     """How much of its attention a query gives to its favourite key, from 0 to 1."""
@@ -70,7 +70,7 @@ def largest_weight(weights: Weights, mask: HeadMask) -> PerQuery:
     group="Distance",
     source="Vig & Belinkov 2019, section 4.3",
     unit="tokens",
-    formula="sum_k w |q - k|",
+    formula="Σ w · |q − k|",
 )
 def mean_distance(weights: Weights, mask: HeadMask) -> PerQuery:
     """How far away a query looks on average, counted in tokens.

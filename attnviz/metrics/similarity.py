@@ -16,7 +16,7 @@ BLOCK_CELLS = 1 << 20
     label="Cosine of maps",
     group="Maps",
     source="Michel et al. 2019, section 6 (redundancy); cosine of the flattened maps",
-    formula="<A, B> / (|A| |B|)",
+    formula="⟨A, B⟩ / (‖A‖ ‖B‖)",
 )
 def cosine(weights: Weights) -> HeadPairs:
     """How much two heads' maps overlap: 1 for the same map, 0 when they never look at the same key.

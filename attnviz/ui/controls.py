@@ -15,7 +15,7 @@ from attnviz.scenario import D_MODELS, DOMAINS, PARAMS, Menu, Scenario
 from attnviz.ui import session
 from attnviz.ui.compute import Layer
 
-INPUTS = {"sentence": "Sentence", "vectors": "Vectors", "trained": "Trained heads"}
+INPUTS = {"sentence": "Sentence", "vectors": "Vectors", "trained": "Trained"}
 WEIGHTS = {"designed": "Designed", "random": "Random"}
 MOST_SLIDER_STEPS = 100
 MOST_OPTIONS = 300
@@ -39,7 +39,13 @@ def _group(title: str) -> None:
 
 def _input(scenario: Scenario) -> None:
     st.segmented_control(
-        "Input", list(INPUTS), key="input", format_func=INPUTS.__getitem__, required=True, width="stretch"
+        "Input",
+        list(INPUTS),
+        key="input",
+        format_func=INPUTS.__getitem__,
+        required=True,
+        width="stretch",
+        help="Your sentence, random vectors, or the trained heads of all-MiniLM-L6-v2 reading your sentence.",
     )
     if scenario.input == "vectors":
         parameter("n_tokens", PARAMS["n_tokens"], label="Length (tokens)")

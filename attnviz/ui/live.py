@@ -20,6 +20,7 @@ import plotly
 import plotly.graph_objects as go
 import streamlit as st
 from streamlit.components.v1 import declare_component
+from streamlit.components.v2 import component
 
 from attnviz.figures.theme import DARK_FOR_LIGHT
 
@@ -119,7 +120,7 @@ def _register() -> tuple[Callable[..., Any], str]:
     loader = (ASSETS / "loader.js").read_text(encoding="utf-8")
     loader = loader.replace("{{ASSETS}}", figure_assets.name).replace("{{VERSION}}", _assets_version())
     served = f"component/{plotly_assets.name}/plotly.min.js?v={version('plotly')}"
-    return st.components.v2.component("attnviz_figure", js=loader, isolate_styles=False), served
+    return component("attnviz_figure", js=loader, isolate_styles=False), served
 
 
 def _assets_version() -> str:
@@ -140,6 +141,7 @@ def draw(figure: go.Figure, *, key: str, words: Words, on_click: Callable[[], No
         on_click_change=on_click or _nothing,
         on_window_change=_nothing,
         on_failed_change=_nothing,
+        on_fit_change=_nothing,
     )
     return not result.failed
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,15 +38,34 @@ def menu_pages() -> list[Page]:
     ]
 
 
-def draw_menu() -> Page:
-    """Page settings and the menu; gives the page that was chosen."""
-    st.set_page_config(page_title="attnviz", page_icon=str(ASSETS / "icon.png"), layout="wide")
+def prepare() -> Page:
+    """Page settings and the list of pages; gives the page that was chosen."""
+    st.set_page_config(
+        page_title="attnviz", page_icon=str(ASSETS / "icon.png"), layout="wide", initial_sidebar_state=320
+    )
     st.html(ASSETS / "page.css")
-    return st.navigation(menu_pages(), position="top")
+    return st.navigation(menu_pages(), position="hidden")
+
+
+def menu(link: Mapping[str, str], current: str) -> None:
+    """Links to all pages that carry the scenario along, so that a page switch keeps it and is one step back.
+
+    Notes
+    -----
+    Streamlit's own menu drops the query of the address.
+    """
+    with st.container(horizontal=True, gap="small", key="menu"):
+        for item in MENU:
+            st.page_link(
+                f"pages/{item.name}.py",
+                label=f"**{item.title}**" if item.title == current else item.title,
+                icon=item.icon,
+                query_params=link,
+            )
 
 
 def run() -> None:
-    """Draw the menu and run the chosen page."""
-    chosen = draw_menu()
-    session.say_menu_is_drawn()
+    """Prepare the pages and run the chosen one."""
+    chosen = prepare()
+    session.say_prepared()
     chosen.run()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import streamlit as st
@@ -14,20 +14,24 @@ from attnviz.ui.show import plain
 
 
 @contextmanager
-def page(title: str, *, question: str) -> Iterator[Scenario]:
+def page(title: str, *, question: str) -> Generator[Scenario]:
     """Everything around a page's own content; gives the scenario that it is a lens on.
 
     Notes
     -----
-    A page may be run without `app.py` (the first deep link after a server's start is); the frame then draws the menu.
+    A page may be run without `app.py` (the first deep link after a server's start is); the frame then prepares the
+    pages itself.
     A broken rule is shown as its sentence, with the settings and the menu kept.
     """
-    if not session.menu_is_drawn():
-        navigation.draw_menu()
+    if not session.is_prepared():
+        navigation.prepare()
     ignored = session.arrive(title)
     if ignored:
         st.toast("Parts of this link were ignored:\n\n" + "\n\n".join(f"- {plain(part)}" for part in ignored))
     scenario = session.scenario()
+    menu = st.empty()
+    with menu:
+        navigation.menu(scenario.to_query(), title)
     controls.sidebar(scenario)
     st.title(title, anchor=False)
     st.caption(question)
@@ -35,4 +39,8 @@ def page(title: str, *, question: str) -> Iterator[Scenario]:
         yield scenario
     except AttnvizError as error:
         st.error(plain(str(error)))
-    session.publish(session.scenario())
+    shown = session.scenario()
+    if shown != scenario:
+        with menu:
+            navigation.menu(shown.to_query(), title)
+    session.publish(shown)

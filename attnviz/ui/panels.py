@@ -19,9 +19,7 @@ def grid(scenario: Scenario, shown: Layer, head: int) -> None:
     """All heads; a click chooses one."""
     small = compute.small_maps(shown, head)
     heads = range(small.first_head, small.first_head + small.maps.shape[0])
-    caption = (
-        "weight = softmax(query·key / √d_head) over the allowed keys; each row sums to 1. Click a head to choose it."
-    )
+    caption = "weight = softmax(query·key / √d_head) over the allowed keys; a row sums to 1. Click a head to choose it."
     if small.step_q > 1 or small.step_k > 1:
         caption += f" Each cell is the largest of {small.step_q} × {small.step_k} weights."
     if len(heads) < shown.trace.n_heads:
@@ -30,7 +28,13 @@ def grid(scenario: Scenario, shown: Layer, head: int) -> None:
         caption += " Each head is coloured up to its own largest weight."
     show.figure(
         head_grid(
-            shown.trace, small, shown.roles, selected=head, scale=scenario.scale, shared_scale=scenario.shared_scale
+            shown.trace,
+            small,
+            shown.roles,
+            selected=head,
+            scale=scenario.scale,
+            shared_scale=scenario.shared_scale,
+            fit=session.fitting_maps("grid"),
         ),
         key="grid",
         words=Words(
@@ -47,11 +51,9 @@ def pattern(scenario: Scenario, shown: Layer, head: int, query: int, key: int) -
     """The chosen head, large; a click on a cell chooses query and key."""
     trace = shown.trace
     window = fitting_window(session.zoomed("pattern", trace.n_q, trace.n_k), trace.n_q, trace.n_k)
-    caption = "Rows are queries, columns are keys. Click a cell for its numbers; drag to zoom, double-click to go back."
+    caption = "Click a cell for its numbers; drag to zoom, double-click to go back."
     if not window.is_exact:
-        caption += (
-            f" Each cell is the largest of its block; a window of up to {MOST_SIDE} tokens is shown exactly: zoom in."
-        )
+        caption += f" Each cell is the largest of its block; zoom in to at most {MOST_SIDE} tokens for every weight."
     if not trace.mask.any(axis=-1).all():
         caption += " ⊘ marks a query with no key allowed."
     top = rounded_top(float(compute.small_maps(shown, head).largest.max())) if scenario.shared_scale else None
@@ -124,7 +126,7 @@ def distance(shown: Layer, head: int, *, height: int = 340) -> None:
         words=Words(
             "How far does each head look?",
             answers.distance_answer(values, uniform, shown.roles),
-            f"{measure.label}: {measure.formula}, in {measure.unit}; thin line all queries, thick line the middle half.",
+            f"{measure.label}: {measure.formula}, in {measure.unit}.",
             alt.distance(values, shown.roles),
         ),
     )

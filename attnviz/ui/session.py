@@ -18,17 +18,17 @@ from attnviz.scenario import DOMAINS, PARAMS, Menu, Scenario, adapted, from_quer
 
 PUBLISHED = "attnviz.published"
 PAGE = "attnviz.page"
-MENU_DRAWN = "attnviz.menu_drawn"
+PREPARED = "attnviz.prepared"
 
 
-def say_menu_is_drawn() -> None:
-    """Leave word for the page's frame that `app.py` has drawn the menu in this run."""
-    st.session_state[MENU_DRAWN] = True
+def say_prepared() -> None:
+    """Leave word for the page's frame that `app.py` has run before it."""
+    st.session_state[PREPARED] = True
 
 
-def menu_is_drawn() -> bool:
-    """Whether `app.py` has drawn the menu in this run; asked once a run."""
-    return bool(st.session_state.pop(MENU_DRAWN, False))
+def is_prepared() -> bool:
+    """Whether `app.py` has run before the page in this run; asked once a run."""
+    return bool(st.session_state.pop(PREPARED, False))
 
 
 def arrive(page: str) -> list[str]:
@@ -118,9 +118,9 @@ def _spec(name: str, menu: Menu) -> Spec:
 def publish(shown: Scenario) -> None:
     """Write the scenario into the address bar, if it is not there already."""
     link = shown.to_query()
-    if link != st.session_state.get(PUBLISHED):
+    if link != st.query_params.to_dict():
         st.query_params.from_dict(link)
-        st.session_state[PUBLISHED] = link
+    st.session_state[PUBLISHED] = link
 
 
 def keep_within(field: str, count: int) -> int:
@@ -145,6 +145,12 @@ def zoomed(key: str, n_rows: int, n_columns: int) -> tuple[float, float, float, 
         return None
     top, bottom, left, right = (float(side) for side in window[:4])
     return top, bottom, left, right
+
+
+def fitting_maps(key: str) -> int:
+    """How many maps of the usual size fit side by side into the live figure with this key; 8 until it has told."""
+    fit = (st.session_state.get(key) or {}).get("fit")
+    return min(max(fit, 2), 16) if isinstance(fit, int) else 8
 
 
 def setter(**changes: Value) -> Callable[[], None]:

@@ -20,9 +20,8 @@ def figure(picture: go.Figure, *, key: str, words: Words, on_click: Callable[[],
     st.markdown(f"##### {plain(words.title)}")
     st.markdown(plain(words.answer))
     chart = go.Figure(recoloured(picture.to_plotly_json())) if st.context.theme.type == "dark" else picture
-    for trace in chart.data:
-        if trace.type == "heatmap":
-            trace.update(hoverinfo="all", hovertemplate="query %{y}, key %{x}: %{z:.4g}<extra></extra>")
+    hover = "row %{y}, column %{x}: %{z:.4g}<extra></extra>"
+    chart.update_traces(hoverinfo="all", hovertemplate=hover, selector={"type": "heatmap"})
     st.plotly_chart(chart, key=f"{key}.plain", theme=None, alt=words.alt)
     st.caption(plain(words.caption))
 

@@ -155,10 +155,12 @@ async function draw(figure, header, body, dark) {
   const { data, layout } = revive(header.figure, body, dark ? header.dark : null);
   figure.width = plot.clientWidth;
   layout.width = figure.width;
-  if (figure.width < 560) narrow(data, layout);
+  if (figure.width < 460) small(data);
+  squared(layout, figure.width);
   figure.cells = layout.meta?.cells;
   figure.quantised = header.quantised;
   plot.classList.toggle("av-clickable", Boolean(figure.cells?.click));
+  tellFit(figure);
   await window.Plotly.react(plot, data, layout, CONFIG);
   plot.style.minHeight = "";
   if (!figure.drawn) {
@@ -169,13 +171,28 @@ async function draw(figure, header, body, dark) {
   plot.dataset.drawn = String(Number(plot.dataset.drawn ?? 0) + 1);
 }
 
-function narrow(data, layout) {
-  for (const trace of data) {
-    if (trace.mode === "text") trace.textfont.size = 9;
-    if (trace.colorbar) trace.colorbar = { ...trace.colorbar, orientation: "h", title: { ...trace.colorbar.title, side: "right" }, x: 0.5, y: 1.02, yanchor: "bottom", len: 0.7, thickness: 8 };
-  }
-  const size = layout.meta?.narrow_height;
-  if (size) layout.height = size;
+// How many maps fit side by side decides how the grid of heads is laid out; 8 is what the server takes for granted.
+function tellFit(figure) {
+  if (figure.cells?.click !== "head") return;
+  const fit = Math.max(2, Math.min(16, Math.floor(figure.width / (figure.width < 560 ? 80 : 112))));
+  const wide = Math.min(fit, 8);
+  if (wide !== (figure.fit ?? 8)) figure.component.setStateValue("fit", wide);
+  figure.fit = wide;
+}
+
+// Maps have square cells: where the width allows less than the figure's height, the height follows.
+function squared(layout, width) {
+  const { xaxis, yaxis } = layout;
+  if (yaxis?.scaleanchor !== "x") return;
+  const longest = (axis) => Math.max(0, ...(axis.showticklabels === false ? [] : axis.ticktext ?? []).map((text) => text.length));
+  const left = 44 + 6.2 * longest(yaxis);
+  const below = 48 + 4.6 * longest(xaxis) * (xaxis.tickangle ? 1 : 0.2);
+  const aspect = Math.abs(yaxis.range[1] - yaxis.range[0]) / Math.abs(xaxis.range[1] - xaxis.range[0]);
+  layout.height = Math.min(layout.height, Math.max(150, Math.round((width - left - 64) * aspect + below)));
+}
+
+function small(data) {
+  for (const trace of data) if (trace.mode === "text") trace.textfont.size = 9;
 }
 
 function listen(figure) {
