@@ -4,23 +4,24 @@ from attnviz.ui import compute, controls, panels, sentences, show
 from attnviz.ui.page import page
 
 with page("Playground", question="Where does each token look?") as scenario:
-    shown = compute.layer(scenario)
+    shown = compute.shown_layer(scenario)
+    layer = shown.layer
     show.sentence(sentences.setting(scenario, shown), shown.notes)
 
-    panels.grid(scenario, shown, head=controls.clamped_head(shown))
+    panels.grid(scenario, layer, head=controls.clamped_head(layer))
 
     large, chosen = st.columns([3, 2], gap="medium")
     with chosen:
-        head = controls.head_picker(shown)
-        query, key = controls.cell_picker(shown)
-        panels.query_row(shown, head, query, key)
+        head = controls.head_picker(layer)
+        query, key = controls.cell_picker(layer)
+        panels.query_row(layer, head, query, key)
     with large:
-        panels.pattern(scenario, shown, head, query, key)
+        panels.pattern(scenario, layer, head, query, key)
 
     alike, far = st.columns(2, gap="medium")
     with alike:
-        panels.redundancy(scenario, shown, head)
+        panels.redundancy(scenario, layer, head)
     with far:
-        panels.distance(shown, head)
+        panels.distance(layer, head)
 
-    panels.heads_table(shown)
+    panels.heads_table(layer)

@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from attnviz.figures.labels import escaped
+from attnviz.figures.meta import Ticks
 from attnviz.figures.theme import LIGHT, axis, figure, layout
 from attnviz.shapes import PerQuery
 
@@ -45,6 +46,7 @@ def distance_panel(
         _points("mean of the head", _mean(distance_tokens), heads, LIGHT.mark, "circle", size),
     ]
     picture = layout(
+        meta=Ticks(y=tuple(_named(head, roles) for head in range(n_heads)), strong=selected).to_meta(),
         showlegend=True,
         legend={
             "orientation": "h",
@@ -61,7 +63,7 @@ def distance_panel(
             range=[n_heads - 0.5, -0.5],
             tickmode="array",
             tickvals=places,
-            ticktext=[_named(place, roles, selected) for place in places],
+            ticktext=[escaped(_named(place, roles)) for place in places],
         ),
         height=height,
     )
@@ -108,6 +110,5 @@ def _points(name: str, x: np.ndarray, heads: np.ndarray, colour: str, symbol: st
     }
 
 
-def _named(head: int, roles: Sequence[str], selected: int) -> str:
-    words = f"{head} {escaped(roles[head])}" if roles[head] and len(roles) <= MOST_TICKS else str(head)
-    return f"<b>{words}</b>" if head == selected else words
+def _named(head: int, roles: Sequence[str]) -> str:
+    return f"{head} {roles[head]}" if roles[head] and len(roles) <= MOST_TICKS else str(head)

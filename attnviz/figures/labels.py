@@ -38,14 +38,23 @@ def escaped(text: str) -> str:
     return "".join(_ENTITIES.get(character, character) for character in text)
 
 
+def short(token: str) -> str:
+    """A token with its blanks visible, shortened where it is long.
+
+    >>> short("internationalisation")
+    'international…'
+    """
+    shown = visible(token)
+    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
+
+
 def tick(token: str) -> str:
-    """A token as an axis label, shortened where it is long.
+    """A token as an axis label of Plotly, shortened where it is long.
 
     >>> tick("<b>internationalisation")
     '&lt;b&gt;internatio…'
     """
-    shown = visible(token)
-    return escaped(shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…")
+    return escaped(short(token))
 
 
 def token_axis(

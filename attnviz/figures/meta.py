@@ -1,7 +1,8 @@
 """What the cells of a heatmap are, written into the figure for whoever shows it.
 
-`layout.meta["cells"]` of a figure holds the fields of `Cells`. From the place of a cell in the first trace's `z` follow
-its head, query and key: row // pitch_rows is the row of maps, and inside a map (row % pitch_rows) * queries_per_cell
+`layout.meta["ticks"]` holds the fields of `Ticks`, `layout.meta["cells"]` those of `Cells`. From the place of a cell in
+the first trace's `z` follow its head, query and key: row // pitch_rows is the row of maps, and inside a map
+(row % pitch_rows) * rows_per_cell
 is the query; the same for columns and keys. Places outside `map_rows` and `map_columns` are gaps.
 """
 
@@ -11,6 +12,27 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from attnviz.figures.labels import visible
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """Labels at 0, 1, 2... of an axis as plain text, for whoever draws them outside the plot.
+
+    Attributes
+    ----------
+    x, y
+        Labels of the axis; None where it has numbers or no labels.
+    strong
+        Place of the row whose label is set in bold.
+    """
+
+    x: tuple[str, ...] | None = None
+    y: tuple[str, ...] | None = None
+    strong: int | None = None
+
+    def to_meta(self) -> dict[str, object]:
+        """Form for `layout.meta`."""
+        return {"ticks": asdict(self)}
 
 
 @dataclass(frozen=True)
@@ -63,9 +85,9 @@ class Cells:
     click: str = ""
     zoom: bool = False
 
-    def to_meta(self) -> dict[str, object]:
+    def to_meta(self, ticks: Ticks | None = None) -> dict[str, object]:
         """Form for `layout.meta`."""
-        return {"cells": asdict(self)}
+        return {"cells": asdict(self), **(ticks.to_meta() if ticks else {})}
 
 
 def plain_labels(tokens: Sequence[str]) -> tuple[str, ...]:

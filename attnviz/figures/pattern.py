@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 
 from attnviz.core.trace import AttentionTrace
 from attnviz.figures.colours import WeightScale, with_forbidden
-from attnviz.figures.labels import token_axis
-from attnviz.figures.meta import Cells, plain_labels
+from attnviz.figures.labels import short, token_axis
+from attnviz.figures.meta import Cells, Ticks, plain_labels
 from attnviz.figures.pooling import max_pooled, pool_factor
 from attnviz.figures.theme import LIGHT, axis, figure, layout
 from attnviz.shapes import Mask
@@ -87,6 +87,11 @@ def attention_heatmap(
         click="cell",
         zoom=max(trace.n_q, trace.n_k) > MOST_SIDE,
     )
+    empty = _without_keys(mask)
+    ticks = Ticks(
+        x=tuple(short(token) for token in trace.key_tokens),
+        y=tuple(empty.get(row, "") + short(token) for row, token in enumerate(trace.query_tokens)),
+    )
     heatmap: dict[str, object] = {
         "type": "heatmap",
         "z": with_forbidden(values, ~np.isnan(values), colours),
@@ -99,7 +104,7 @@ def attention_heatmap(
         "hoverinfo": "none",
     }
     picture = layout(
-        meta=cells.to_meta(),
+        meta=cells.to_meta(ticks),
         shapes=[
             _box(-0.5, -0.5, trace.n_k - 0.5, trace.n_q - 0.5, 1, LIGHT.line),
             _box(key - 0.5, query - 0.5, key + 0.5, query + 0.5, 2.5),
@@ -119,7 +124,7 @@ def attention_heatmap(
             scaleanchor="x",
             constrain="domain",
             constraintoward="top",
-            **token_axis(trace.query_tokens, _ticks(shown.top, shown.bottom), _without_keys(mask)),
+            **token_axis(trace.query_tokens, _ticks(shown.top, shown.bottom), empty),
         ),
         height=520,
     )

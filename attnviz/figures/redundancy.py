@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from attnviz.figures.colours import WeightScale
 from attnviz.figures.labels import escaped
-from attnviz.figures.meta import Cells
+from attnviz.figures.meta import Cells, Ticks
 from attnviz.figures.theme import LIGHT, axis, figure, layout
 from attnviz.shapes import HeadPairs
 
@@ -38,7 +38,13 @@ def similarity_matrix(
     ticks = {"tickmode": "array", "tickvals": places, "ticktext": [str(place) for place in places]}
     line = {"color": LIGHT.accent, "width": 1}
     picture = layout(
-        meta=cells.to_meta(),
+        meta=cells.to_meta(
+            Ticks(
+                x=tuple(str(head) for head in range(n_heads)),
+                y=tuple(_named(head, roles) for head in range(n_heads)),
+                strong=selected,
+            )
+        ),
         shapes=[
             {
                 "type": "rect",
@@ -56,7 +62,7 @@ def similarity_matrix(
             scaleanchor="x",
             constrain="domain",
             constraintoward="top",
-            **{**ticks, "ticktext": [_named(place, roles) for place in places]},
+            **{**ticks, "ticktext": [escaped(_named(place, roles)) for place in places]},
         ),
         height=height,
     )
@@ -64,4 +70,4 @@ def similarity_matrix(
 
 
 def _named(head: int, roles: Sequence[str]) -> str:
-    return f"{head} {escaped(roles[head])}" if roles[head] and len(roles) <= MOST_NAMES else str(head)
+    return f"{head} {roles[head]}" if roles[head] and len(roles) <= MOST_NAMES else str(head)

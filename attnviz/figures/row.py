@@ -6,7 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from attnviz.core.trace import AttentionTrace
-from attnviz.figures.labels import tick
+from attnviz.figures.labels import escaped, short
+from attnviz.figures.meta import Ticks
 from attnviz.figures.pattern import head_mask
 from attnviz.figures.theme import LIGHT, axis, figure, layout
 
@@ -34,7 +35,9 @@ def query_bars(trace: AttentionTrace, *, head: int, query: int, key: int) -> go.
     keys = keys_to_show(weights, key)
     share = 1 / max(int(allowed.sum()), 1)
     rows = np.arange(len(keys))
-    labels = [f"{place} {tick(trace.key_tokens[place])}" + ("" if allowed[place] else " (forbidden)") for place in keys]
+    labels = [
+        f"{place} {short(trace.key_tokens[place])}" + ("" if allowed[place] else " (forbidden)") for place in keys
+    ]
     bars: dict[str, object] = {
         "type": "bar",
         "orientation": "h",
@@ -54,6 +57,7 @@ def query_bars(trace: AttentionTrace, *, head: int, query: int, key: int) -> go.
         "name": "uniform over the allowed keys",
     }
     picture = layout(
+        meta=Ticks(y=tuple(labels), strong=keys.index(key)).to_meta(),
         showlegend=True,
         legend={
             "orientation": "h",
@@ -71,7 +75,7 @@ def query_bars(trace: AttentionTrace, *, head: int, query: int, key: int) -> go.
             range=[len(keys) - 0.5, -0.5],
             tickmode="array",
             tickvals=rows.tolist(),
-            ticktext=labels,
+            ticktext=[escaped(label) for label in labels],
             type="linear",
         ),
         height=90 + 19 * max(len(keys), 4),

@@ -170,28 +170,28 @@ def _link(scenario: Scenario) -> None:
     reset.button("Reset", on_click=session.resetter, width="stretch")
 
 
-def clamped_head(shown: Layer) -> int:
+def clamped_head(layer: Layer) -> int:
     """The chosen head, lowered where the setting has fewer."""
-    return session.keep_within("head", shown.trace.n_heads)
+    return session.keep_within("head", layer.trace.n_heads)
 
 
-def head_picker(shown: Layer) -> int:
+def head_picker(layer: Layer) -> int:
     """A control for the chosen head."""
-    head = clamped_head(shown)
-    names = [f"{i} · {role}" if role else str(i) for i, role in enumerate(shown.roles)]
+    head = clamped_head(layer)
+    names = [f"{i} · {role}" if role else str(i) for i, role in enumerate(layer.roles)]
     _index("Head", "head", names)
     return head
 
 
-def cell_picker(shown: Layer) -> tuple[int, int]:
+def cell_picker(layer: Layer) -> tuple[int, int]:
     """The chosen query and key."""
-    query = session.keep_within("query", shown.trace.n_q)
-    key = session.keep_within("key", shown.trace.n_k)
+    query = session.keep_within("query", layer.trace.n_q)
+    key = session.keep_within("key", layer.trace.n_k)
     left, right = st.columns(2)
     with left:
-        _index("Query (row)", "query", _numbered(shown.trace.query_tokens))
+        _index("Query (row)", "query", _numbered(layer.trace.query_tokens))
     with right:
-        _index("Key (column)", "key", _numbered(shown.trace.key_tokens))
+        _index("Key (column)", "key", _numbered(layer.trace.key_tokens))
     return query, key
 
 

@@ -10,27 +10,27 @@ from attnviz.numbers import counted, percent
 from attnviz.registries import METRICS, SIMILARITIES
 from attnviz.scenario import Scenario
 from attnviz.tables import column_name
-from attnviz.ui import compute, session, show
+from attnviz.ui import session, show
 from attnviz.ui.compute import Layer
 from attnviz.ui.live import Words
 
 
-def grid(scenario: Scenario, shown: Layer, head: int) -> None:
+def grid(scenario: Scenario, layer: Layer, head: int) -> None:
     """All heads; a click chooses one."""
-    small = compute.small_maps(shown, head)
+    small = layer.small_maps(head)
     heads = range(small.first_head, small.first_head + small.maps.shape[0])
     caption = "weight = softmax(query·key / √d_head) over the allowed keys; a row sums to 1. Click a head to choose it."
     if small.step_q > 1 or small.step_k > 1:
         caption += f" Each cell is the largest of {small.step_q} × {small.step_k} weights."
-    if len(heads) < shown.trace.n_heads:
-        caption += f" Heads {heads[0]} to {heads[-1]} of {shown.trace.n_heads} are shown."
+    if len(heads) < layer.trace.n_heads:
+        caption += f" Heads {heads[0]} to {heads[-1]} of {layer.trace.n_heads} are layer."
     if not scenario.shared_scale:
         caption += " Each head is coloured up to its own largest weight."
     show.figure(
         head_grid(
-            shown.trace,
+            layer.trace,
             small,
-            shown.roles,
+            layer.roles,
             selected=head,
             scale=scenario.scale,
             shared_scale=scenario.shared_scale,
@@ -39,29 +39,29 @@ def grid(scenario: Scenario, shown: Layer, head: int) -> None:
         key="grid",
         words=Words(
             "Where does each head look?",
-            answers.grid_answer(shown.trace, compute.measure(shown, "largest_weight"), heads),
+            answers.grid_answer(layer.trace, layer.measure("largest_weight"), heads),
             caption,
-            alt.head_grid(shown.trace, heads, shown.roles),
+            alt.head_grid(layer.trace, heads, layer.roles),
         ),
         on_click=session.click_setter("grid"),
     )
 
 
-def pattern(scenario: Scenario, shown: Layer, head: int, query: int, key: int) -> None:
+def pattern(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -> None:
     """The chosen head, large; a click on a cell chooses query and key."""
-    trace = shown.trace
+    trace = layer.trace
     window = fitting_window(session.zoomed("pattern", trace.n_q, trace.n_k), trace.n_q, trace.n_k)
     caption = "Click a cell for its numbers; drag to zoom, double-click to go back."
     if not window.is_exact:
         caption += f" Each cell is the largest of its block; zoom in to at most {MOST_SIDE} tokens for every weight."
     if not trace.mask.any(axis=-1).all():
         caption += " ⊘ marks a query with no key allowed."
-    top = rounded_top(float(compute.small_maps(shown, head).largest.max())) if scenario.shared_scale else None
+    top = rounded_top(float(layer.small_maps(head).largest.max())) if scenario.shared_scale else None
     show.figure(
         attention_heatmap(
             trace,
             head=head,
-            role=shown.roles[head],
+            role=layer.roles[head],
             query=query,
             key=key,
             scale=scenario.scale,
@@ -70,18 +70,18 @@ def pattern(scenario: Scenario, shown: Layer, head: int, query: int, key: int) -
         ),
         key="pattern",
         words=Words(
-            f"Which keys does {answers.named(head, shown.roles)} look at?",
-            answers.head_answer(trace, head, shown.roles),
+            f"Which keys does {answers.named(head, layer.roles)} look at?",
+            answers.head_answer(trace, head, layer.roles),
             caption,
-            alt.pattern(trace, head, shown.roles),
+            alt.pattern(trace, head, layer.roles),
         ),
         on_click=session.click_setter("pattern"),
     )
 
 
-def query_row(shown: Layer, head: int, query: int, key: int) -> None:
+def query_row(layer: Layer, head: int, query: int, key: int) -> None:
     """The chosen query: its bars, and the numbers of the chosen cell."""
-    trace = shown.trace
+    trace = layer.trace
     caption = "The mark in each row is the weight of a head that is uniform over the allowed keys."
     if trace.n_k > MOST_KEYS:
         keys = keys_to_show(trace.weights[head, query], key)
@@ -99,16 +99,16 @@ def query_row(shown: Layer, head: int, query: int, key: int) -> None:
     )
 
 
-def redundancy(scenario: Scenario, shown: Layer, head: int, *, height: int = 340) -> None:
+def redundancy(scenario: Scenario, layer: Layer, head: int, *, height: int = 340) -> None:
     """How alike the heads are; a click on a cell chooses its row's head."""
-    similarity = compute.cosine(shown)
+    similarity = layer.similarity("cosine")
     measure = SIMILARITIES["cosine"]
     show.figure(
-        similarity_matrix(similarity, shown.roles, selected=head, scale=scenario.scale, value="cosine", height=height),
+        similarity_matrix(similarity, layer.roles, selected=head, scale=scenario.scale, value="cosine", height=height),
         key="redundancy",
         words=Words(
             "Which heads do the same?",
-            answers.redundancy_answer(similarity, shown.roles, shown.trace.n_k),
+            answers.redundancy_answer(similarity, layer.roles, layer.trace.n_k),
             f"{measure.label}: {measure.formula}, from 0 (never the same key) to 1 (the same map).",
             alt.similarity(similarity),
         ),
@@ -116,25 +116,25 @@ def redundancy(scenario: Scenario, shown: Layer, head: int, *, height: int = 340
     )
 
 
-def distance(shown: Layer, head: int, *, height: int = 340) -> None:
+def distance(layer: Layer, head: int, *, height: int = 340) -> None:
     """How far each head looks, beside the head that knows nothing."""
-    values, uniform = compute.measure(shown, "mean_distance"), compute.uniform_measure(shown, "mean_distance")
+    values, uniform = layer.measure("mean_distance"), layer.uniform_measure("mean_distance")
     measure = METRICS["mean_distance"]
     show.figure(
-        distance_panel(values, uniform, shown.roles, selected=head, height=height),
+        distance_panel(values, uniform, layer.roles, selected=head, height=height),
         key="distance",
         words=Words(
             "How far does each head look?",
-            answers.distance_answer(values, uniform, shown.roles),
+            answers.distance_answer(values, uniform, layer.roles),
             f"{measure.label}: {measure.formula}, in {measure.unit}.",
-            alt.distance(values, shown.roles),
+            alt.distance(values, layer.roles),
         ),
     )
 
 
-def heads_table(shown: Layer) -> None:
+def heads_table(layer: Layer) -> None:
     """Every registered measure of every head, beside its baseline."""
-    frame = compute.summary(shown)
+    frame = layer.summary()
     labels = {"head": "Head", "role": "Role", "most_alike_head": "Most alike", "most_alike_cosine": "Cosine"}
     for metric in METRICS:
         unit = f" ({metric.unit})" if metric.unit else ""

@@ -49,10 +49,18 @@ def arrive(page: str) -> list[str]:
         show(scenario)
         state[PUBLISHED] = link
         return problems
-    for key in list(state):
-        if str(key).partition(".")[0] in DOMAINS:
+    for key in _widget_keys():
+        if key in state:
             state[key] = state[key]
     return []
+
+
+def _widget_keys() -> Iterator[str]:
+    for name, domain in DOMAINS.items():
+        yield name
+        if isinstance(domain, Menu):
+            params = {param.name for entry in domain.names() for param in domain.registry[entry].params}
+            yield from (f"{name}.{param}" for param in sorted(params))
 
 
 def show(scenario: Scenario) -> None:

@@ -21,9 +21,11 @@ function button(text, title, act) {
 }
 
 function reset(figure) {
-  const { xaxis, yaxis } = figure.plot._fullLayout;
-  const home = (axis) => [axis._rangeInitial0, axis._rangeInitial1];
-  window.Plotly.relayout(figure.plot, { "xaxis.range": home(xaxis), "yaxis.range": home(yaxis) });
+  const { xaxis, yaxis } = figure.layout;
+  const home = ({ range }) => (range ? { range: [...range] } : { autorange: true });
+  const [x, y] = [home(xaxis), home(yaxis)];
+  const change = (name, to) => (to.range ? { [`${name}.range`]: to.range } : { [`${name}.autorange`]: true });
+  window.Plotly.relayout(figure.plot, { ...change("xaxis", x), ...change("yaxis", y) });
 }
 
 function save(figure, ending, text, type) {
@@ -39,11 +41,14 @@ function escaped(text) {
 }
 
 function printable(figure) {
-  const { data, layout } = figure.plot;
+  const { data, layout } = figure;
+  const zoom = figure.plot.layout;
   const background = getComputedStyle(figure.box).getPropertyValue("--st-background-color").trim() || "#ffffff";
   const margin = { ...layout.margin, t: (layout.margin?.t ?? 0) + 44, b: (layout.margin?.b ?? 0) + 8, l: 16, r: 16 };
   const title = { text: escaped(figure.header.title), x: 0.01, xanchor: "left", y: 0.985, yanchor: "top", font: { size: 16 } };
-  return { data, layout: { ...layout, margin, title, paper_bgcolor: background, height: layout.height + 52 } };
+  const xaxis = { ...layout.xaxis, ...(zoom.xaxis.range && { range: zoom.xaxis.range }) };
+  const yaxis = { ...layout.yaxis, range: zoom.yaxis.range };
+  return { data, layout: { ...layout, xaxis, yaxis, margin, title, paper_bgcolor: background, width: figure.width, height: figure.place.height + 110 } };
 }
 
 async function picture(figure, format) {
@@ -79,7 +84,7 @@ function cellRows(figure) {
   const [row, column] = [cells.row_name || "row", cells.column_name || "column"];
   const out = [["head", row, `last_${row}`, `${row}_label`, column, `last_${column}`, `${column}_label`, cells.value.replaceAll(" ", "_"), "allowed"]];
   const seen = new Set();
-  figure.plot.data[0].z.forEach((values, i) =>
+  figure.data[0].z.forEach((values, i) =>
     values.forEach((value, j) => {
       const cell = Number.isNaN(value) ? null : cellAt(cells, [i, j]);
       const name = cell && `${cell.head}/${cell.row}/${cell.column}`;
@@ -93,10 +98,10 @@ function cellRows(figure) {
 }
 
 function traceRows(figure) {
-  const { data, layout } = figure.plot;
+  const { data, layout } = figure;
   const axisName = (axis) => axis?.title?.text?.replaceAll(" ", "_") ?? "";
   const out = [["series", axisName(layout.xaxis) || "x", axisName(layout.yaxis) || "y", "label"]];
-  const labels = new Map((layout.yaxis?.tickvals ?? []).map((value, i) => [value, layout.yaxis.ticktext[i].replace(/<[^>]*>/g, "")]));
-  for (const trace of data) for (let i = 0; i < trace.x.length; i++) if (!Number.isNaN(trace.x[i])) out.push([trace.name, trace.x[i], trace.y[i], labels.get(trace.y[i]) ?? ""]);
+  const labels = layout.meta?.ticks?.y ?? [];
+  for (const trace of data) for (let i = 0; i < trace.x.length; i++) if (!Number.isNaN(trace.x[i])) out.push([trace.name, trace.x[i], trace.y[i], labels[trace.y[i]] ?? ""]);
   return out;
 }

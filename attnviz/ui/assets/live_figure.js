@@ -1,6 +1,7 @@
 // Draws a Plotly figure that arrives as bytes, and keeps the plot mounted while its data change.
 import { nameOf, cellAt } from "./cells.js";
 import { downloads } from "./downloads.js";
+import { arrange, bare, bareData, label, legend } from "./furniture.js";
 
 const ARRAYS = { u1: Uint8Array, f4: Float32Array, f8: Float64Array, i4: Int32Array, i1: Int8Array, i2: Int16Array, u2: Uint16Array, u4: Uint32Array };
 const CONFIG = { displayModeBar: false, responsive: false, doubleClick: "reset", showTips: false };
@@ -44,7 +45,9 @@ function mount(parent) {
     box,
     title: element("h3", ""),
     answer: element("p", "av-answer"),
+    legend: element("div", "av-legend"),
     plot: element("div", "av-plot"),
+    labels: element("div", "av-labels"),
     tip: element("div", "av-tip"),
     caption: element("span", "av-caption"),
     tools: element("span", "av-tools"),
@@ -54,7 +57,7 @@ function mount(parent) {
   note.append(figure.caption, figure.tools);
   figure.tip.hidden = true;
   figure.plot.setAttribute("role", "img");
-  box.append(figure.title, figure.answer, figure.plot, figure.tip, note);
+  box.append(figure.title, figure.answer, figure.legend, figure.plot, figure.tip, note);
   parent.append(box);
   figure.resize = new ResizeObserver(() => requestAnimationFrame(() => fit(figure)));
   figure.resize.observe(figure.plot);
@@ -153,46 +156,36 @@ function unquantised(levels, low, high) {
 async function draw(figure, header, body, dark) {
   const { plot } = figure;
   const { data, layout } = revive(header.figure, body, dark ? header.dark : null);
-  figure.width = plot.clientWidth;
-  layout.width = figure.width;
-  if (figure.width < 460) small(data);
-  squared(layout, figure.width);
-  figure.cells = layout.meta?.cells;
-  figure.quantised = header.quantised;
+  const width = plot.clientWidth;
+  if (width < 460) for (const trace of data) if (trace.mode === "text") trace.textfont.size = 9;
+  const place = arrange(layout, width);
+  Object.assign(figure, { width, data, layout, place, cells: layout.meta?.cells, quantised: header.quantised });
   plot.classList.toggle("av-clickable", Boolean(figure.cells?.click));
   tellFit(figure);
-  await window.Plotly.react(plot, data, layout, CONFIG);
+  legend(figure.legend, data, layout);
+  await window.Plotly.react(plot, bareData(data), bare(layout, place, width), CONFIG);
   plot.style.minHeight = "";
   if (!figure.drawn) {
     figure.drawn = true;
+    plot.append(figure.labels);
     listen(figure);
     downloads(figure);
   }
+  relabel(figure);
   plot.dataset.drawn = String(Number(plot.dataset.drawn ?? 0) + 1);
+}
+
+function relabel(figure) {
+  const { xaxis, yaxis } = figure.plot.layout;
+  label(figure.labels, figure.layout, figure.place, { x: [...(xaxis.range ?? [0, 1])], y: [...yaxis.range] });
 }
 
 // How many maps fit side by side decides how the grid of heads is laid out; 8 is what the server takes for granted.
 function tellFit(figure) {
   if (figure.cells?.click !== "head") return;
-  const fit = Math.max(2, Math.min(16, Math.floor(figure.width / (figure.width < 560 ? 80 : 112))));
-  const wide = Math.min(fit, 8);
-  if (wide !== (figure.fit ?? 8)) figure.component.setStateValue("fit", wide);
-  figure.fit = wide;
-}
-
-// Maps have square cells: where the width allows less than the figure's height, the height follows.
-function squared(layout, width) {
-  const { xaxis, yaxis } = layout;
-  if (yaxis?.scaleanchor !== "x") return;
-  const longest = (axis) => Math.max(0, ...(axis.showticklabels === false ? [] : axis.ticktext ?? []).map((text) => text.length));
-  const left = 44 + 6.2 * longest(yaxis);
-  const below = 48 + 4.6 * longest(xaxis) * (xaxis.tickangle ? 1 : 0.2);
-  const aspect = Math.abs(yaxis.range[1] - yaxis.range[0]) / Math.abs(xaxis.range[1] - xaxis.range[0]);
-  layout.height = Math.min(layout.height, Math.max(150, Math.round((width - left - 64) * aspect + below)));
-}
-
-function small(data) {
-  for (const trace of data) if (trace.mode === "text") trace.textfont.size = 9;
+  const fit = Math.max(2, Math.min(8, Math.floor(figure.width / (figure.width < 560 ? 80 : 112))));
+  if (fit !== (figure.fit ?? 8)) figure.component.setStateValue("fit", fit);
+  figure.fit = fit;
 }
 
 function listen(figure) {
@@ -229,15 +222,15 @@ function choose(figure, point) {
 }
 
 function zoomed(figure, change) {
-  const names = Object.keys(change);
-  const isZoom = names.some((name) => /^[xy]axis\.(range|autorange)/.test(name));
-  if (!isZoom) return;
-  const { xaxis, yaxis } = figure.plot._fullLayout;
-  const home = (axis) => axis.range.every((edge, i) => Math.abs(edge - axis._rangeInitial0 * (1 - i) - axis._rangeInitial1 * i) < 1e-6);
-  const isHome = home(xaxis) && home(yaxis);
-  figure.back && (figure.back.hidden = isHome);
+  if (!Object.keys(change).some((name) => /^[xy]axis\.(range|autorange)/.test(name))) return;
+  relabel(figure);
+  const { xaxis, yaxis } = figure.plot.layout;
+  const isAt = (axis, home) => !home || axis.range.every((edge, i) => Math.abs(edge - home[i]) < 1e-6);
+  const isHome = isAt(xaxis, figure.layout.xaxis.range) && isAt(yaxis, figure.layout.yaxis.range);
+  figure.back.hidden = isHome;
   if (!figure.cells?.zoom) return;
   clearTimeout(figure.zoom);
   const sides = [...yaxis.range].sort((a, b) => a - b).concat([...xaxis.range].sort((a, b) => a - b));
-  figure.zoom = setTimeout(() => figure.component.setStateValue("window", isHome ? null : [...sides.map((edge) => edge + 0.5), figure.cells.rows.length, figure.cells.columns.length]), 200);
+  const window = isHome ? null : [...sides.map((edge) => edge + 0.5), figure.cells.rows.length, figure.cells.columns.length];
+  figure.zoom = setTimeout(() => figure.component.setStateValue("window", window), 200);
 }

@@ -1,0 +1,158 @@
+// Margins, tick labels, axis titles and legends of a live figure, as HTML around a bare plot.
+// Plotly measures and draws these anew with every change of the data, which costs more than the data do.
+
+const FONT = "11px";
+const ROW_PITCH = 13;
+const SIZES = { top: 6, right: 12, tick: 6, title: 18, number: 20 };
+const canvas = document.createElement("canvas").getContext("2d");
+
+function element(name, className, text) {
+  const made = document.createElement(name);
+  made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+function widest(labels, family) {
+  canvas.font = `${FONT} ${family}`;
+  return labels.reduce((most, label) => Math.max(most, canvas.measureText(label).width), 0);
+}
+
+// Sizes of the plot area for a width: `left`, `top`, `wide`, `high`, whether column labels are `slanted`, and the whole height.
+export function arrange(layout, width) {
+  const ticks = layout.meta?.ticks ?? {};
+  const { xaxis, yaxis } = layout;
+  const family = layout.font.family;
+  const left = (ticks.y ? widest(ticks.y, family) + SIZES.tick : 4) + SIZES.title;
+  const room = Math.max(40, width - left - SIZES.right);
+  const square = yaxis.scaleanchor === "x";
+  const aspect = Math.abs(yaxis.range[1] - yaxis.range[0]) / Math.abs((xaxis.range?.[1] ?? 1) - (xaxis.range?.[0] ?? 0));
+  const longest = ticks.x ? widest(ticks.x, family) : 0;
+  const guess = square ? Math.min(room, (layout.height - 60) / aspect) : room;
+  const slanted = Boolean(ticks.x) && longest + 8 > guess / ticks.x.length;
+  const labels = ticks.x ? (slanted ? Math.min(longest, 90) * 0.72 + 14 : 16) : xaxis.showticklabels === false ? 2 : SIZES.number;
+  const below = labels + SIZES.title;
+  const most = layout.height - SIZES.top - below;
+  const wide = square ? Math.min(room, most / aspect) : room;
+  const high = square ? wide * aspect : most;
+  return { left, top: SIZES.top, wide, high, below, labels, slanted, height: Math.round(high + SIZES.top + below) };
+}
+
+// The layout that Plotly draws: the plot area alone, at a fixed place.
+export function bare(layout, place, width) {
+  const axis = (own, hasLabels) => {
+    const { scaleanchor, constrain, constraintoward, automargin, title, ...rest } = own;
+    return { ...rest, showticklabels: !hasLabels && own.showticklabels !== false };
+  };
+  const ticks = layout.meta?.ticks ?? {};
+  return {
+    ...layout,
+    width,
+    height: place.height,
+    showlegend: false,
+    margin: { l: place.left, r: width - place.left - place.wide, t: place.top, b: place.below, autoexpand: false },
+    xaxis: axis(layout.xaxis, ticks.x),
+    yaxis: axis(layout.yaxis, ticks.y),
+  };
+}
+
+export function bareData(data) {
+  return data.map((trace) => (trace.type === "heatmap" ? { ...trace, showscale: false } : trace));
+}
+
+// Labels and titles around the plot area; drawn anew only where something about them has changed.
+export function label(box, layout, place, ranges) {
+  const ticks = layout.meta?.ticks ?? {};
+  const key = JSON.stringify([ticks, place, ranges, layout.xaxis.title?.text, layout.yaxis.title?.text]);
+  if (box.dataset.key === key) return;
+  box.dataset.key = key;
+  const parts = [];
+  if (ticks.y) parts.push(...rowLabels(ticks, place, ranges.y));
+  if (ticks.x) parts.push(...columnLabels(ticks, place, ranges.x));
+  parts.push(...titles(layout, place));
+  box.replaceChildren(...parts);
+}
+
+function shown(labels, [from, to], size, pitch) {
+  const first = Math.max(0, Math.ceil(Math.min(from, to)));
+  const last = Math.min(labels.length - 1, Math.floor(Math.max(from, to)));
+  const cell = size / Math.abs(to - from);
+  const step = Math.max(1, Math.ceil(pitch / cell));
+  const places = [];
+  for (let i = Math.ceil(first / step) * step; i <= last; i += step) places.push([i, ((i - from) / (to - from)) * size]);
+  return places;
+}
+
+function rowLabels(ticks, place, range) {
+  return shown(ticks.y, [range[1], range[0]], place.high, ROW_PITCH).map(([i, at]) => {
+    const made = element("span", i === ticks.strong ? "av-row av-strong" : "av-row", ticks.y[i]);
+    Object.assign(made.style, { top: `${place.top + at}px`, width: `${place.left - SIZES.tick}px` });
+    return made;
+  });
+}
+
+function columnLabels(ticks, place, range) {
+  const pitch = place.slanted ? ROW_PITCH : 8;
+  return shown(ticks.x, range, place.wide, pitch).map(([i, at]) => {
+    const made = element("span", place.slanted ? "av-column av-slanted" : "av-column", ticks.x[i]);
+    Object.assign(made.style, { left: `${place.left + at}px`, top: `${place.top + place.high + 3}px` });
+    return made;
+  });
+}
+
+function titles(layout, place) {
+  const made = [];
+  if (layout.xaxis.title?.text) {
+    const x = element("span", "av-title-x", layout.xaxis.title.text);
+    Object.assign(x.style, { left: `${place.left}px`, width: `${place.wide}px`, top: `${place.top + place.high + place.labels}px` });
+    made.push(x);
+  }
+  if (layout.yaxis.title?.text) {
+    const y = element("span", "av-title-y", layout.yaxis.title.text);
+    Object.assign(y.style, { top: `${place.top}px`, height: `${place.high}px` });
+    made.push(y);
+  }
+  return made;
+}
+
+// The legend: for a heatmap its colour scale with the range written out, else the series by name.
+export function legend(box, data, layout) {
+  const heatmap = data.find((trace) => trace.type === "heatmap");
+  const series = layout.showlegend ? data.filter((trace) => trace.name) : [];
+  const key = JSON.stringify(heatmap ? [heatmap.colorscale, heatmap.colorbar?.ticktext, heatmap.colorbar?.title] : series.map((trace) => [trace.name, colour(trace)]));
+  if (box.dataset.key === key) return;
+  box.dataset.key = key;
+  box.replaceChildren(...(heatmap ? scale(heatmap) : series.map(sample)));
+}
+
+function scale({ colorscale, zmin, zmax, colorbar }) {
+  const share = (value) => (value - zmin) / (zmax - zmin);
+  const zero = share(0);
+  const inside = colorscale.filter(([place]) => place >= zero - 1e-9);
+  const stops = inside.map(([place, hue]) => `${hue} ${(100 * (place - zero)) / (1 - zero)}%`).join(", ");
+  const bar = element("span", "av-bar");
+  bar.style.background = `linear-gradient(to right, ${stops})`;
+  const values = colorbar.ticktext.filter((_, i) => colorbar.tickvals[i] >= -1e-9);
+  const parts = [element("span", "", colorbar.title.text.replace(/<br>/g, " ")), element("span", "av-number", values[0]), bar, element("span", "av-number", values.at(-1))];
+  const other = colorbar.ticktext.find((_, i) => colorbar.tickvals[i] < -1e-9);
+  if (other) {
+    const patch = element("span", "av-patch");
+    patch.style.background = colorscale[0][1];
+    parts.push(patch, element("span", "", other));
+  }
+  return parts;
+}
+
+function colour(trace) {
+  const hue = trace.marker?.color ?? trace.line?.color;
+  return Array.isArray(hue) ? null : hue;
+}
+
+function sample(trace) {
+  const made = element("span", "av-series");
+  const mark = element("span", trace.mode === "lines" ? "av-line" : trace.marker?.symbol?.startsWith("line") ? "av-stroke" : "av-dot");
+  mark.style.background = colour(trace) ?? "currentcolor";
+  if (trace.mode === "lines") mark.style.height = `${trace.line.width}px`;
+  made.append(mark, trace.name);
+  return made;
+}
