@@ -10,9 +10,11 @@ import plotly.graph_objects as go
 from attnviz.figures.labels import escaped
 from attnviz.figures.meta import Ticks
 from attnviz.figures.theme import LIGHT, axis, figure, layout
+from attnviz.metrics import mean_over_queries
 from attnviz.shapes import PerQuery
 
 MOST_TICKS = 24
+QUARTILES = (0.0, 0.25, 0.75, 1.0)
 
 
 def distance_panel(
@@ -37,13 +39,13 @@ def distance_panel(
     heads = np.arange(n_heads, dtype=np.float32)
     low, first, third, high = _quantiles(distance_tokens)
     places = list(range(0, n_heads, max(1, -(-n_heads // MOST_TICKS))))
-    uniform = np.broadcast_to(_mean(baseline_tokens), (n_heads,))
+    uniform = np.broadcast_to(mean_over_queries(baseline_tokens), (n_heads,))
     size = 9 if n_heads <= MOST_TICKS else 5
     traces: list[dict[str, object]] = [
         _spread("all queries", low, high, heads, LIGHT.soft, 2),
         _spread("middle half of the queries", first, third, heads, LIGHT.soft, size),
         _points("uniform over the allowed keys", uniform, heads, LIGHT.baseline, "line-ns-open", size + 5),
-        _points("mean of the head", _mean(distance_tokens), heads, LIGHT.mark, "circle", size),
+        _points("mean of the head", mean_over_queries(distance_tokens), heads, LIGHT.mark, "circle", size),
     ]
     picture = layout(
         meta=Ticks(y=tuple(_named(head, roles) for head in range(n_heads)), strong=selected).to_meta(),
@@ -70,17 +72,13 @@ def distance_panel(
     return figure(traces, picture)
 
 
-def _mean(values: PerQuery) -> np.ndarray:
-    return np.array([row[~np.isnan(row)].mean() if (~np.isnan(row)).any() else np.nan for row in values])
-
-
-def _quantiles(values: PerQuery) -> list[np.ndarray]:
-    quantiles = np.full((4, values.shape[0]), np.nan)
-    for head, row in enumerate(values):
-        defined = row[~np.isnan(row)]
-        if defined.size:
-            quantiles[:, head] = np.quantile(defined, (0.0, 0.25, 0.75, 1.0))
-    return list(quantiles)
+def _quantiles(values: PerQuery) -> PerQuery:
+    """Least, lower quartile, upper quartile and largest of each row, over the queries that have a key."""
+    defined = values[:, ~np.isnan(values).all(axis=0)]
+    if defined.shape[1] == 0 or np.isnan(defined).any():
+        rows = [row[~np.isnan(row)] for row in defined]
+        return np.array([np.quantile(row, QUARTILES) if row.size else [np.nan] * 4 for row in rows]).T
+    return np.quantile(defined, QUARTILES, axis=1)
 
 
 def _spread(

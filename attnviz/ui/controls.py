@@ -22,19 +22,17 @@ MOST_OPTIONS = 300
 
 
 def sidebar(scenario: Scenario) -> None:
-    """All settings, in groups."""
+    """All settings, in the order input, shape, mask, positions, weights, view."""
     with st.sidebar:
         _input(scenario)
         _shape(scenario)
-        _mask(scenario)
+        _menu("mask", "Mask", scenario.mask)
+        _menu("sparsity", "Sparsity", scenario.sparsity)
+        _menu("padding", "Padding", scenario.padding)
         _positions(scenario)
         _weights(scenario)
         _view()
         _link(scenario)
-
-
-def _group(title: str) -> None:
-    st.markdown(f"**{title}**")
 
 
 def _input(scenario: Scenario) -> None:
@@ -64,21 +62,18 @@ def _input(scenario: Scenario) -> None:
 
 
 def _shape(scenario: Scenario) -> None:
-    _group("Shape")
-    width, heads = st.columns(2)
-    if scenario.input == "trained":
-        from attnviz.models import MINILM
+    with st.container(horizontal=True, gap="small", key="shape"):
+        if scenario.input == "trained":
+            from attnviz.models import MINILM
 
-        with width:
             _fixed("d_model", str(MINILM.d_model))
-        with heads:
             _fixed("Heads", str(MINILM.n_heads))
-        return
-    widths = sorted({*D_MODELS, scenario.d_model})
-    width.selectbox("d_model", widths, key="d_model", help="Width: columns of x, divided over the heads.")
-    heads.selectbox(
-        "Heads", divisors(scenario.d_model), key="n_heads", help="Only numbers that divide d_model are offered."
-    )
+            return
+        widths = sorted({*D_MODELS, scenario.d_model})
+        st.selectbox("d_model", widths, key="d_model", help="Width: columns of x, divided over the heads.")
+        st.selectbox(
+            "Heads", divisors(scenario.d_model), key="n_heads", help="Only numbers that divide d_model are offered."
+        )
 
 
 def _fixed(label: str, value: str) -> None:
@@ -86,18 +81,11 @@ def _fixed(label: str, value: str) -> None:
     st.selectbox(label, [value], disabled=True, help=reason, key=f"fixed.{label}")
 
 
-def _mask(scenario: Scenario) -> None:
-    _group("Mask")
-    for name, label in (("mask", "Structure"), ("sparsity", "Sparsity"), ("padding", "Padding")):
-        _menu(name, label, getattr(scenario, name))
-
-
 def _positions(scenario: Scenario) -> None:
-    _group("Positions")
     if scenario.input == "trained":
-        _fixed("Method", "Learned (trained)")
-        return
-    _menu("position", "Method", scenario.position)
+        _fixed("Positions", "Learned (trained)")
+    else:
+        _menu("position", "Positions", scenario.position)
 
 
 def _menu(name: str, label: str, chosen: Spec) -> None:
@@ -126,28 +114,28 @@ def parameter(key: str, param: Param, label: str | None = None) -> None:
         if (high - low) / step <= MOST_SLIDER_STEPS:
             st.slider(words, low, high, step=step, key=key)
         else:
-            st.number_input(words, low, high, step=step, key=key)
+            st.number_input(words, low, high, step=step, key=key, format="%d" if param.kind is int else "%g")
     else:
         st.toggle(words, key=key)
 
 
 def _weights(scenario: Scenario) -> None:
-    _group("Weights")
     if scenario.input != "trained":
         st.segmented_control(
-            "W_Q and W_K",
+            "Weights",
             list(WEIGHTS),
             key="weights",
             format_func=WEIGHTS.__getitem__,
             required=True,
-            help="Designed: each head is built to do something one can name. Random: drawn from the seed.",
+            width="stretch",
+            help="Designed: W_Q and W_K are built so that each head does something one can name. "
+            "Random: drawn from the seed.",
         )
-    parameter("sharpness", PARAMS["sharpness"], label="Sharpness (1 = plain)")
+    parameter("sharpness", PARAMS["sharpness"], label="Sharpness (scores multiplied; 1 = plain)")
     if scenario.input != "trained":
-        number, button = st.columns([3, 2], vertical_alignment="bottom")
-        with number:
+        with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
             parameter("seed", PARAMS["seed"], label="Seed")
-        button.button("New seed", on_click=session.setter(seed=secrets.randbelow(1_000_000)), width="stretch")
+            st.button("New seed", on_click=session.setter(seed=secrets.randbelow(1_000_000)))
 
 
 def _view() -> None:
@@ -161,13 +149,12 @@ def _view() -> None:
 
 
 def _link(scenario: Scenario) -> None:
-    copy, reset = st.columns(2)
-    with copy.popover("Copy link", width="stretch"):
-        base = (st.context.url or "").partition("?")[0]
-        query = urlencode(scenario.to_query())
-        st.caption("This link opens this page with these settings.")
-        st.code(f"{base}?{query}" if query else base, language=None, wrap_lines=True)
-    reset.button("Reset", on_click=session.resetter, width="stretch")
+    with st.container(horizontal=True, gap="small"):
+        with st.popover("Copy link", width="stretch"):
+            base = (st.context.url or "").partition("?")[0]
+            query = urlencode(scenario.to_query())
+            st.code(f"{base}?{query}" if query else base, language=None, wrap_lines=True)
+        st.button("Reset", on_click=session.resetter, width="stretch")
 
 
 def clamped_head(layer: Layer) -> int:
@@ -187,10 +174,8 @@ def cell_picker(layer: Layer) -> tuple[int, int]:
     """The chosen query and key."""
     query = session.keep_within("query", layer.trace.n_q)
     key = session.keep_within("key", layer.trace.n_k)
-    left, right = st.columns(2)
-    with left:
+    with st.container(horizontal=True, gap="small"):
         _index("Query (row)", "query", _numbered(layer.trace.query_tokens))
-    with right:
         _index("Key (column)", "key", _numbered(layer.trace.key_tokens))
     return query, key
 

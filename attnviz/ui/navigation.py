@@ -54,14 +54,13 @@ def menu(link: Mapping[str, str], current: str) -> None:
     -----
     Streamlit's own menu drops the query of the address.
     """
-    with st.container(horizontal=True, gap="small", key="menu"):
-        for item in MENU:
-            st.page_link(
-                f"pages/{item.name}.py",
-                label=f"**{item.title}**" if item.title == current else item.title,
-                icon=item.icon,
-                query_params=link,
-            )
+    for item in MENU:
+        st.page_link(
+            f"pages/{item.name}.py",
+            label=f"**{item.title}**" if item.title == current else item.title,
+            icon=item.icon,
+            query_params=link,
+        )
 
 
 def run() -> None:

@@ -28,19 +28,16 @@ def page(title: str, *, question: str) -> Generator[Scenario]:
     ignored = session.arrive(title)
     if ignored:
         st.toast("Parts of this link were ignored:\n\n" + "\n\n".join(f"- {plain(part)}" for part in ignored))
-    scenario = session.scenario()
-    menu = st.empty()
-    with menu:
-        navigation.menu(scenario.to_query(), title)
+    scenario = session.settle()
+    menu = st.container(horizontal=True, gap="small", key="menu")
     controls.sidebar(scenario)
-    st.title(title, anchor=False)
-    st.caption(question)
+    st.markdown(f"# {title}\n{question}")
     try:
         yield scenario
     except AttnvizError as error:
         st.error(plain(str(error)))
-    shown = session.scenario()
-    if shown != scenario:
+    finally:
+        shown = session.scenario()
         with menu:
             navigation.menu(shown.to_query(), title)
     session.publish(shown)

@@ -17,6 +17,7 @@ from attnviz.registry import Spec, Value
 from attnviz.scenario import DOMAINS, PARAMS, Menu, Scenario, adapted, from_query
 
 PUBLISHED = "attnviz.published"
+KEPT = "attnviz.kept"
 PAGE = "attnviz.page"
 PREPARED = "attnviz.prepared"
 
@@ -36,8 +37,9 @@ def arrive(page: str) -> list[str]:
 
     Notes
     -----
-    A link other than the one last published is an arrival (or back, or forward) and sets every widget. On a page
-    switch Streamlit drops the link and the widgets of the page that is left, so their values are carried over.
+    A link other than the one last published is an arrival (or back, or forward) and sets every widget. Streamlit
+    forgets a widget that a run does not draw, and all of them on a page switch, so their values are carried over.
+    No other value is set here: a widget that is set by the script costs the browser several times as much.
     """
     state = st.session_state
     link = st.query_params.to_dict()
@@ -49,18 +51,10 @@ def arrive(page: str) -> list[str]:
         show(scenario)
         state[PUBLISHED] = link
         return problems
-    for key in _widget_keys():
-        if key in state:
-            state[key] = state[key]
+    for key, value in state.get(KEPT, {}).items():
+        if switched or key not in state:
+            state[key] = state.get(key, value)
     return []
-
-
-def _widget_keys() -> Iterator[str]:
-    for name, domain in DOMAINS.items():
-        yield name
-        if isinstance(domain, Menu):
-            params = {param.name for entry in domain.names() for param in domain.registry[entry].params}
-            yield from (f"{name}.{param}" for param in sorted(params))
 
 
 def show(scenario: Scenario) -> None:
@@ -79,6 +73,15 @@ def _widget_values(scenario: Scenario) -> Iterator[tuple[str, Value]]:
             yield item.name, value
 
 
+def settle() -> Scenario:
+    """The scenario that the widgets show, and the widgets brought in line with it before they are drawn."""
+    made = scenario()
+    for key, value in _widget_values(made):
+        if key not in st.session_state or st.session_state[key] != value:
+            st.session_state[key] = value
+    return made
+
+
 def scenario() -> Scenario:
     """The scenario that the widgets show.
 
@@ -90,11 +93,7 @@ def scenario() -> Scenario:
     chosen: dict[str, Any] = {}
     for name, domain in DOMAINS.items():
         chosen[name] = _spec(name, domain) if isinstance(domain, Menu) else _value(name)
-    made = adapted(Scenario(), **chosen)
-    for key, value in _widget_values(made):
-        if st.session_state.get(key) != value:
-            st.session_state[key] = value
-    return made
+    return adapted(Scenario(), **chosen)
 
 
 def _value(name: str) -> Value:
@@ -129,6 +128,7 @@ def publish(shown: Scenario) -> None:
     if link != st.query_params.to_dict():
         st.query_params.from_dict(link)
     st.session_state[PUBLISHED] = link
+    st.session_state[KEPT] = dict(_widget_values(shown))
 
 
 def keep_within(field: str, count: int) -> int:

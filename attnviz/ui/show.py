@@ -56,8 +56,12 @@ def table(
         for name in frame.columns
     }
     st.dataframe(frame, key=key, hide_index=True, column_config=config)
-    words, button = st.columns([5, 1], vertical_alignment="center")
-    words.caption(caption)
-    button.download_button(
-        "CSV", data=lambda: frame.to_csv(index=False).encode(), file_name=file_name, mime="text/csv", on_click="ignore"
-    )
+    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
+        st.download_button(
+            "Download CSV",
+            data=lambda: frame.to_csv(index=False).encode(),
+            file_name=file_name,
+            mime="text/csv",
+            on_click="ignore",
+        )
+        st.caption(caption)

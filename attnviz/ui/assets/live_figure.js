@@ -13,25 +13,24 @@ export async function show(component, root) {
   const { data, parentElement } = component;
   let figure = figures.get(parentElement);
   if (!figure) figures.set(parentElement, (figure = mount(parentElement)));
-  figure.component = component;
-  figure.root = root;
-  const bytes = Uint8Array.from(data);
+  Object.assign(figure, { component, root });
+  figure.close ??= () => close(figure);
   const dark = isDark(parentElement);
-  const { header, body } = split(bytes);
-  if (!figure.drawn) reserve(figure, header);
+  if (figure.bytes && figure.dark === dark && same(figure.bytes, data)) return figure.close;
+  const bytes = data.slice();
+  Object.assign(figure, { bytes, dark, ...split(bytes) });
+  write(figure, figure.header);
+  if (!figure.drawn) figure.plot.style.minHeight = `${figure.header.figure.layout.height}px`;
   try {
-    await (plotly ??= load(`${root}${header.plotly}`));
+    await (plotly ??= load(`${root}${figure.header.plotly}`));
   } catch {
     plotly = undefined;
     component.setStateValue("failed", true);
-    return () => close(figure);
+    return figure.close;
   }
-  if (figure.component !== component) return () => close(figure);
-  if (figure.drawn && figure.dark === dark && same(figure.bytes, bytes)) return () => close(figure);
-  Object.assign(figure, { bytes, dark, header });
-  write(figure, header);
-  await draw(figure, header, body, dark);
-  return () => close(figure);
+  figure.due = true;
+  if (figure.seen && figure.component === component) await draw(figure);
+  return figure.close;
 }
 
 function mount(parent) {
@@ -52,6 +51,9 @@ function mount(parent) {
     caption: element("span", "av-caption"),
     tools: element("span", "av-tools"),
     drawn: false,
+    seen: false,
+    due: false,
+    width: 0,
   };
   const note = element("figcaption", "");
   note.append(figure.caption, figure.tools);
@@ -59,20 +61,23 @@ function mount(parent) {
   figure.plot.setAttribute("role", "img");
   box.append(figure.title, figure.answer, figure.legend, figure.plot, figure.tip, note);
   parent.append(box);
-  figure.resize = new ResizeObserver(() => requestAnimationFrame(() => fit(figure)));
+  figure.resize = new ResizeObserver(([entry]) => fit(figure, Math.round(entry.contentRect.width)));
   figure.resize.observe(figure.plot);
+  // A picture that is out of sight is drawn when it comes near.
+  figure.sight = new IntersectionObserver((entries) => look(figure, entries.at(-1).isIntersecting), { rootMargin: "150px" });
+  figure.sight.observe(box);
   return figure;
+}
+
+function look(figure, seen) {
+  figure.seen = seen;
+  if (seen && figure.due) draw(figure);
 }
 
 function element(name, className) {
   const made = document.createElement(name);
   made.className = className;
   return made;
-}
-
-function reserve(figure, header) {
-  write(figure, header);
-  figure.plot.style.minHeight = `${header.figure.layout.height}px`;
 }
 
 function write(figure, header) {
@@ -86,20 +91,15 @@ function write(figure, header) {
 
 function close(figure) {
   figure.resize.disconnect();
+  figure.sight.disconnect();
   if (window.Plotly && figure.drawn) window.Plotly.purge(figure.plot);
 }
 
-function fit(figure) {
-  const width = figure.plot.clientWidth;
-  if (figure.drawn && width && width !== figure.width) {
-    figure.width = width;
-    redraw(figure);
-  }
-}
-
-function redraw(figure) {
-  const { header, body } = split(figure.bytes);
-  return draw(figure, header, body, figure.dark);
+function fit(figure, width) {
+  if (!width || width === figure.width) return;
+  figure.width = width;
+  if (figure.drawn) figure.due = true;
+  if (figure.due && figure.seen) draw(figure);
 }
 
 function load(url) {
@@ -122,12 +122,17 @@ function same(a, b) {
   return true;
 }
 
-export function isDark(node) {
-  const colour = getComputedStyle(node).getPropertyValue("--st-background-color").trim();
-  const canvas = (isDark.canvas ??= document.createElement("canvas").getContext("2d"));
-  canvas.fillStyle = colour || "#ffffff";
-  const [red, green, blue] = canvas.fillStyle.match(/[0-9a-f]{2}/gi).map((part) => parseInt(part, 16));
-  return 0.299 * red + 0.587 * green + 0.114 * blue < 128;
+// Asked by every figure in turn, and each answer makes the browser work out all styles: kept for the current task.
+function isDark(node) {
+  if (isDark.known === undefined) {
+    const colour = getComputedStyle(node).getPropertyValue("--st-background-color").trim();
+    const canvas = (isDark.canvas ??= document.createElement("canvas").getContext("2d"));
+    canvas.fillStyle = colour || "#ffffff";
+    const [red, green, blue] = canvas.fillStyle.match(/[0-9a-f]{2}/gi).map((part) => parseInt(part, 16));
+    isDark.known = 0.299 * red + 0.587 * green + 0.114 * blue < 128;
+    setTimeout(() => (isDark.known = undefined));
+  }
+  return isDark.known;
 }
 
 function revive(value, body, colours) {
@@ -153,13 +158,14 @@ function unquantised(levels, low, high) {
   return Float32Array.from(levels, (level) => table[level]);
 }
 
-async function draw(figure, header, body, dark) {
-  const { plot } = figure;
+async function draw(figure) {
+  const { plot, header, body, dark } = figure;
+  figure.due = false;
   const { data, layout } = revive(header.figure, body, dark ? header.dark : null);
-  const width = plot.clientWidth;
+  const width = (figure.width ||= plot.clientWidth);
   if (width < 460) for (const trace of data) if (trace.mode === "text") trace.textfont.size = 9;
   const place = arrange(layout, width);
-  Object.assign(figure, { width, data, layout, place, cells: layout.meta?.cells, quantised: header.quantised });
+  Object.assign(figure, { data, layout, place, cells: layout.meta?.cells, quantised: header.quantised });
   plot.classList.toggle("av-clickable", Boolean(figure.cells?.click));
   tellFit(figure);
   legend(figure.legend, data, layout);
