@@ -14,17 +14,18 @@ from attnviz.figures.theme import LIGHT, axis, figure, layout
 MOST_KEYS = 24
 
 
-def keys_to_show(weights: np.ndarray, key: int, most: int = MOST_KEYS) -> list[int]:
-    """All keys if they are few, else those with the largest weights and the chosen one, in their order.
+def keys_to_show(weights: np.ndarray, allowed: np.ndarray, key: int, most: int = MOST_KEYS) -> list[int]:
+    """All keys if they are few, else the allowed ones with the largest weights and the chosen one, in their order.
 
-    >>> keys_to_show(np.array([0.1, 0.6, 0.2, 0.1]), key=3, most=3)
+    >>> keys_to_show(np.array([0.1, 0.6, 0.2, 0.1, 0.0]), np.array([1, 1, 1, 1, 0], bool), key=3, most=3)
     [1, 2, 3]
     """
     if weights.size <= most:
         return list(range(weights.size))
-    largest = [int(place) for place in np.argsort(-weights, kind="stable")[:most]]
+    order = np.argsort(-weights, kind="stable")
+    largest = [int(place) for place in order[allowed[order]][:most]] or [key]
     if key not in largest:
-        largest[-1] = key
+        largest = [*largest[: most - 1], key]
     return sorted(largest)
 
 
@@ -32,7 +33,7 @@ def query_bars(trace: AttentionTrace, *, head: int, query: int, key: int) -> go.
     """Weight of each key for one query, beside what a uniform head would give each allowed key."""
     weights = trace.weights[head, query].astype(np.float64)
     allowed = head_mask(trace, head)[query]
-    keys = keys_to_show(weights, key)
+    keys = keys_to_show(weights, allowed, key)
     share = 1 / max(int(allowed.sum()), 1)
     rows = np.arange(len(keys))
     labels = [

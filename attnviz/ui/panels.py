@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attnviz.figures import alt, answers, attention_heatmap, distance_panel, head_grid, query_bars, similarity_matrix
 from attnviz.figures.colours import rounded_top
-from attnviz.figures.pattern import MOST_SIDE, fitting_window
+from attnviz.figures.pattern import MOST_SIDE, fitting_window, head_mask
 from attnviz.figures.row import MOST_KEYS, keys_to_show
 from attnviz.numbers import counted, percent
 from attnviz.registries import METRICS, SIMILARITIES
@@ -84,7 +84,7 @@ def query_row(layer: Layer, head: int, query: int, key: int) -> None:
     trace = layer.trace
     caption = "The mark in each row is the weight of a head that is uniform over the allowed keys."
     if trace.n_k > MOST_KEYS:
-        keys = keys_to_show(trace.weights[head, query], key)
+        keys = keys_to_show(trace.weights[head, query], head_mask(trace, head)[query], key)
         share = float(trace.weights[head, query, keys].sum())
         caption = f"The {len(keys)} keys with the largest weights: {percent(share)} of the attention. {caption}"
     show.figure(
@@ -135,6 +135,8 @@ def distance(layer: Layer, head: int, *, height: int = 340) -> None:
 def heads_table(layer: Layer) -> None:
     """Every registered measure of every head, beside its baseline."""
     frame = layer.summary()
+    if not any(layer.roles):
+        frame = frame.drop(columns="role")
     labels = {"head": "Head", "role": "Role", "most_alike_head": "Most alike", "most_alike_cosine": "Cosine"}
     for metric in METRICS:
         unit = f" ({metric.unit})" if metric.unit else ""

@@ -3,7 +3,7 @@
 
 const FONT = "11px";
 const ROW_PITCH = 13;
-const SIZES = { top: 6, right: 12, tick: 6, title: 18, number: 20 };
+const SIZES = { top: 6, right: 12, tick: 6, title: 22, number: 20 };
 const canvas = document.createElement("canvas").getContext("2d");
 
 function element(name, className, text) {
@@ -15,14 +15,13 @@ function element(name, className, text) {
 
 function widest(labels, family) {
   canvas.font = `${FONT} ${family}`;
-  return labels.reduce((most, label) => Math.max(most, canvas.measureText(label).width), 0);
+  return labels.reduce((most, label) => Math.max(most, 1.03 * canvas.measureText(label).width), 0);
 }
 
 // Sizes of the plot area for a width: `left`, `top`, `wide`, `high`, whether column labels are `slanted`, and the whole height.
-export function arrange(layout, width) {
+export function arrange(layout, width, family) {
   const ticks = layout.meta?.ticks ?? {};
   const { xaxis, yaxis } = layout;
-  const family = layout.font.family;
   const left = (ticks.y ? widest(ticks.y, family) + SIZES.tick : 4) + SIZES.title;
   const room = Math.max(40, width - left - SIZES.right);
   const square = yaxis.scaleanchor === "x";

@@ -164,7 +164,7 @@ async function draw(figure) {
   const { data, layout } = revive(header.figure, body, dark ? header.dark : null);
   const width = (figure.width ||= plot.clientWidth);
   if (width < 460) for (const trace of data) if (trace.mode === "text") trace.textfont.size = 9;
-  const place = arrange(layout, width);
+  const place = arrange(layout, width, (figure.family ??= getComputedStyle(figure.box).fontFamily));
   Object.assign(figure, { data, layout, place, cells: layout.meta?.cells, quantised: header.quantised });
   plot.classList.toggle("av-clickable", Boolean(figure.cells?.click));
   tellFit(figure);
