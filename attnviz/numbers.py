@@ -36,10 +36,11 @@ def significant(value: float | None, digits: int = 3) -> str:
 def scaled(value: float, unit: str, digits: int = 2) -> str:
     """A count with a decimal prefix and its unit.
 
-    >>> print(scaled(391_424, "FLOP").replace(THIN_SPACE, " "))
-    390 kFLOP
+    >>> print(scaled(391_424, "FLOP").replace(THIN_SPACE, " "), scaled(999_999, "B").replace(THIN_SPACE, " "))
+    390 kFLOP 1.0 MB
     """
-    factor, prefix = next(((f, p) for f, p in PREFIXES if abs(value) >= f), (1.0, ""))
+    rounded = abs(value) if abs(value) < 1000 else abs(float(f"{value:.{digits - 1}e}"))
+    factor, prefix = next(((f, p) for f, p in PREFIXES if rounded >= f), (1.0, ""))
     number = value / factor
     text = f"{number:.0f}" if number == int(number) else significant(number, digits)
     return f"{text}{THIN_SPACE}{prefix}{unit}"

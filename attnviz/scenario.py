@@ -13,7 +13,7 @@ from attnviz.core.config import AttentionConfig, check_heads, divisors
 from attnviz.core.text import words_of
 from attnviz.errors import AttnvizError, SettingError, UnknownNameError, broken_rule
 from attnviz.registries import MASKS, POSITIONS
-from attnviz.registry import Annotated, Choice, Param, Range, Registry, Spec, format_value
+from attnviz.registry import Annotated, Choice, Param, Range, Registry, Spec, Value, format_value
 
 DEFAULT_TEXT = "The cat sat on the mat because it was tired."
 MAX_CHARACTERS = 20_000
@@ -38,19 +38,42 @@ class Menu:
         """Names to choose from, in menu order."""
         return self.registry.names(self.group)
 
-    def parse(self, name: str, chosen: Mapping[str, str]) -> Spec:
-        """The spec that a link's name and parameters stand for.
+    def check(self, spec: Spec) -> Spec:
+        """The same choice, validated again.
 
         Raises
         ------
         UnknownNameError, SettingError
             If the name is not in this menu or a parameter breaks its rule.
         """
-        if name not in self.names():
-            raise UnknownNameError(f"there is no entry {shortened(name)!r} here; try {', '.join(self.names())}.")
+        self._check_name(spec.name)
+        return self.registry.check(spec)
+
+    def parse(self, name: str, chosen: Mapping[str, str]) -> tuple[Spec, list[AttnvizError]]:
+        """The spec that a link's name and parameters stand for, and what is wrong with those left at their default.
+
+        Raises
+        ------
+        UnknownNameError
+            If the name is not in this menu.
+        """
+        self._check_name(name)
         entry = self.registry[name]
         params = {param.name: param for param in entry.params}
-        return entry.spec(**{key: params[key].parse(text) if key in params else text for key, text in chosen.items()})
+        good: dict[str, Value] = {}
+        problems: list[AttnvizError] = []
+        for key, text in chosen.items():
+            try:
+                if key not in params:
+                    entry.spec(**{shortened(key): shortened(text)})
+                good[key] = params[key].parse(text)
+            except AttnvizError as error:
+                problems.append(error)
+        return entry.spec(**good), problems
+
+    def _check_name(self, name: str) -> None:
+        if name not in self.names():
+            raise UnknownNameError(f"there is no entry {shortened(name)!r} here; try {', '.join(self.names())}.")
 
 
 @dataclass(frozen=True)
@@ -100,7 +123,7 @@ class Scenario:
         for name, domain in DOMAINS.items():
             value = getattr(self, name)
             if isinstance(domain, Menu):
-                domain.registry.check(value)
+                domain.check(value)
             elif isinstance(domain, Text):
                 if len(value) > domain.longest:
                     raise SettingError(
@@ -206,10 +229,15 @@ def from_query(query: Mapping[str, str]) -> tuple[Scenario, list[str]]:
     for name, domain in DOMAINS.items():
         text = left.pop(name, None)
         params = {key.split(".", 1)[1]: left.pop(key) for key in list(left) if key.startswith(f"{name}.")}
-        if text is None and not params:
-            continue
+        if not isinstance(domain, Menu):
+            problems += [f"`{name}` has no parameter {shortened(param)!r}." for param in params]
         try:
-            chosen[name] = _parse(name, domain, text, params)
+            if isinstance(domain, Menu) and (text is not None or params):
+                usual: Spec = getattr(Scenario(), name)
+                chosen[name], wrong = domain.parse(usual.name if text is None else text, params)
+                problems += [_named(name, error) for error in wrong]
+            elif text is not None:
+                chosen[name] = text[: domain.longest] if isinstance(domain, Text) else PARAMS[name].parse(text)
         except AttnvizError as error:
             problems.append(_named(name, error))
     problems += [f"`{shortened(name)}` is not a setting." for name in left]
@@ -227,17 +255,6 @@ def from_query(query: Mapping[str, str]) -> tuple[Scenario, list[str]]:
 def _named(name: str, error: AttnvizError) -> str:
     sentence = str(error)
     return sentence if f"`{name}`" in sentence else f"`{name}`: {sentence}"
-
-
-def _parse(name: str, domain: Range | Choice | Text | Menu | None, text: str | None, params: dict[str, str]) -> object:
-    if isinstance(domain, Menu):
-        usual: Spec = getattr(Scenario(), name)
-        return domain.parse(usual.name if text is None else text, params)
-    if text is None or params:
-        raise SettingError(f"`{name}` has no parameter {shortened(next(iter(params)))!r}.")
-    if isinstance(domain, Text):
-        return text[: domain.longest]
-    return PARAMS[name].parse(text)
 
 
 def adapted(scenario: Scenario, **changes: Any) -> Scenario:

@@ -12,7 +12,7 @@ from attnviz.core.trace import AttentionTrace
 from attnviz.metrics import mean_over_queries, uniform_weights
 from attnviz.registries import METRICS
 from attnviz.registry import Entry
-from attnviz.shapes import HeadPairs, PerQuery
+from attnviz.shapes import HeadPairs, PerQuery, UniformPerQuery
 
 
 def column_name(metric: Entry[..., PerQuery]) -> str:
@@ -35,7 +35,7 @@ def baseline(trace: AttentionTrace, name: str) -> PerQuery:
 
 
 def head_summary(
-    roles: Sequence[str], measures: Mapping[str, tuple[PerQuery, PerQuery]], similarity: HeadPairs
+    roles: Sequence[str], measures: Mapping[str, tuple[PerQuery, UniformPerQuery]], similarity: HeadPairs
 ) -> pd.DataFrame:
     """A row a head: what it is called, every measure beside its baseline, and the head most like it.
 

@@ -11,7 +11,7 @@ from attnviz.core.trace import AttentionTrace
 from attnviz.figures.labels import visible
 from attnviz.metrics import mean_over_queries, most_alike, uniform_weights
 from attnviz.numbers import counted, percent, significant
-from attnviz.shapes import HeadPairs, PerQuery
+from attnviz.shapes import HeadPairs, PerQuery, UniformPerQuery
 from attnviz.tables import cell_summary
 
 NEARLY_THE_SAME = 0.95
@@ -67,7 +67,7 @@ def redundancy_answer(similarity: HeadPairs, roles: Sequence[str], n_tokens: int
     return f"{names} are {kind}: cosine {cosine}. All pairs: {mean} on average."
 
 
-def distance_answer(distance: PerQuery, baseline: PerQuery, roles: Sequence[str]) -> str:
+def distance_answer(distance: PerQuery, baseline: UniformPerQuery, roles: Sequence[str]) -> str:
     """The nearest and the farthest looking head, beside the uniform head."""
     means = mean_over_queries(distance)
     if np.isnan(means).all():

@@ -11,7 +11,8 @@ from plotly.colors import get_colorscale
 from attnviz.figures.theme import LIGHT, SINGLE_HUE
 from attnviz.numbers import significant
 
-FORBIDDEN_SHARE = 0.06
+# Long maps reach the browser as 254 steps from `lowest` to `top`: with 27 of them below it, 0 is a step of its own.
+FORBIDDEN_SHARE = 27 / (2 * (254 - 27))
 
 
 @dataclass(frozen=True)

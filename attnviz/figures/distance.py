@@ -6,19 +6,25 @@ from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
+from jaxtyping import Float
 
 from attnviz.figures.labels import escaped
 from attnviz.figures.meta import Ticks
 from attnviz.figures.theme import LIGHT, axis, figure, layout
 from attnviz.metrics import mean_over_queries
-from attnviz.shapes import PerQuery
+from attnviz.shapes import PerQuery, UniformPerQuery
 
 MOST_TICKS = 24
 QUARTILES = (0.0, 0.25, 0.75, 1.0)
 
 
 def distance_panel(
-    distance_tokens: PerQuery, baseline_tokens: PerQuery, roles: Sequence[str], *, selected: int, height: int = 340
+    distance_tokens: PerQuery,
+    baseline_tokens: UniformPerQuery,
+    roles: Sequence[str],
+    *,
+    selected: int,
+    height: int = 340,
 ) -> go.Figure:
     """Mean distance of each head with its spread over the queries, beside a head uniform over the allowed keys.
 
@@ -72,7 +78,7 @@ def distance_panel(
     return figure(traces, picture)
 
 
-def _quantiles(values: PerQuery) -> PerQuery:
+def _quantiles(values: PerQuery) -> Float[np.ndarray, "quantile head"]:
     """Least, lower quartile, upper quartile and largest of each row, over the queries that have a key."""
     defined = values[:, ~np.isnan(values).all(axis=0)]
     if defined.shape[1] == 0 or np.isnan(defined).any():

@@ -126,9 +126,9 @@ def head_grid(
         pitch_columns=pitch_columns,
         map_rows=map_rows,
         map_columns=map_columns,
+        map_top=title_room,
         rows_per_cell=small.step_q / grow,
         columns_per_cell=small.step_k / grow,
-        first_row=title_room,
         lowest=0.0,
         click="head",
     )

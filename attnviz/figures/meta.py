@@ -1,9 +1,9 @@
 """What the cells of a heatmap are, written into the figure for whoever shows it.
 
 `layout.meta["ticks"]` holds the fields of `Ticks`, `layout.meta["cells"]` those of `Cells`. From the place of a cell in
-the first trace's `z` follow its head, query and key: row // pitch_rows is the row of maps, and inside a map
-(row % pitch_rows) * rows_per_cell
-is the query; the same for columns and keys. Places outside `map_rows` and `map_columns` are gaps.
+the first trace's `z` follow its head, query and key: row // pitch_rows is the row of maps, inside = row % pitch_rows -
+map_top the row inside a map, and first_row + inside * rows_per_cell, rounded down, the query; the same for columns and
+keys. Places outside `map_rows` and `map_columns` are gaps.
 """
 
 from __future__ import annotations
@@ -53,10 +53,12 @@ class Cells:
         Maps in one row of the grid.
     pitch_rows, pitch_columns, map_rows, map_columns
         Cells from one map to the next, and cells that a map has.
+    map_top
+        Cells above each map that are left free for its title.
     rows_per_cell, columns_per_cell
         More than 1 where several are drawn as one (the largest is shown), less than 1 where one is drawn larger.
     first_row, first_column
-        Row and column of the first cell of a map.
+        Query and key of the first cell of a map.
     lowest
         Values below it stand for forbidden cells.
     click
@@ -77,6 +79,7 @@ class Cells:
     pitch_columns: int = 1 << 30
     map_rows: int = 1 << 30
     map_columns: int = 1 << 30
+    map_top: int = 0
     rows_per_cell: float = 1.0
     columns_per_cell: float = 1.0
     first_row: int = 0

@@ -54,9 +54,9 @@ def menu(link: Mapping[str, str], current: str) -> None:
     -----
     Streamlit's own menu drops the query of the address.
     """
-    for item in MENU:
+    for item, target in zip(MENU, menu_pages(), strict=True):
         st.page_link(
-            f"pages/{item.name}.py",
+            target,
             label=f"**{item.title}**" if item.title == current else item.title,
             icon=item.icon,
             query_params=link,

@@ -3,15 +3,13 @@
 export function cellAt(cells, [row, column]) {
   const gridRow = Math.floor(row / cells.pitch_rows);
   const gridColumn = Math.floor(column / cells.pitch_columns);
-  const isGrid = cells.grid_columns > 1 || cells.heads.length > 1;
-  const insideRow = isGrid ? (row % cells.pitch_rows) - cells.first_row : row;
+  const insideRow = (row % cells.pitch_rows) - cells.map_top;
   const insideColumn = column % cells.pitch_columns;
   const map = gridRow * cells.grid_columns + gridColumn;
   if (insideRow < 0 || insideRow >= cells.map_rows || insideColumn >= cells.map_columns) return null;
   if (cells.heads.length && map >= cells.heads.length) return null;
   const first = (inside, step, start, count) => Math.min(Math.floor(inside * step) + start, count - 1);
-  const rowStart = isGrid ? 0 : cells.first_row;
-  const top = first(insideRow, cells.rows_per_cell, rowStart, cells.rows.length);
+  const top = first(insideRow, cells.rows_per_cell, cells.first_row, cells.rows.length);
   const left = first(insideColumn, cells.columns_per_cell, cells.first_column, cells.columns.length);
   return {
     head: cells.heads[map],

@@ -41,7 +41,9 @@ export function arrange(layout, width, family) {
 export function bare(layout, place, width) {
   const axis = (own, hasLabels) => {
     const { scaleanchor, constrain, constraintoward, automargin, title, ...rest } = own;
-    return { ...rest, showticklabels: !hasLabels && own.showticklabels !== false };
+    // Plotly writes a zoom into the range it was given.
+    const range = own.range && [...own.range];
+    return { ...rest, range, showticklabels: !hasLabels && own.showticklabels !== false };
   };
   const ticks = layout.meta?.ticks ?? {};
   return {

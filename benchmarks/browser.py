@@ -1,0 +1,195 @@
+"""How long a change takes until it is painted, and what it costs the browser and the server.
+
+Run from the repository's root: `python benchmarks/browser.py [--only grid page bertviz circuitsvis visit]`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count, cycle, repeat
+
+import report
+from driving import Sample, Server, Tab, app, chromium, first_visit, measure, open_tab, peer_scripts, warm, watchdog
+from playwright.sync_api import Browser, Error
+
+HEADS = (8, 16)
+LENGTHS = (16, 64, 256, 1024, 2048)
+PEER_LENGTHS = (16, 64, 256)
+WINDOW_LENGTHS = (64, 1024)
+PATIENCE_SECONDS = 60
+FEW_WEIGHTS = 1 << 20
+TEXT = "[data-testid=stMarkdown]"
+WHOLE_PAGE = 2400
+PARTS = ("grid", "page", "bertviz", "circuitsvis", "visit")
+seeds = count(1)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How many changes are made, and for how many seconds at most."""
+
+    warming: int
+    measured: int
+    seconds: float
+
+
+USUAL = Effort(20, 20, 10)
+PEER = Effort(2, 5, 20)
+FLOOR = Effort(20, 6, 10)
+
+
+def rightward() -> Iterator[str]:
+    """Every change a new setting."""
+    return repeat("ArrowRight")
+
+
+def backward(is_few: bool) -> Iterator[str]:
+    """Settings that have been shown before: all of them where the server keeps them, else the last two in turn."""
+    return repeat("ArrowLeft") if is_few else cycle(("ArrowLeft", "ArrowRight"))
+
+
+def row(part: str, mode: str, heads: int, length: int, sample: Sample, floor: Tab) -> dict[str, object]:
+    """One line of the results: the sample beside the floor measured right after it."""
+    least = measure(floor, floor_keys(), FLOOR.measured, FLOOR.seconds)
+    made: dict[str, object] = {"part": part, "mode": mode, "heads": heads, "length": length}
+    made |= numbers(sample) | {f"floor_{name}": value for name, value in numbers(least).items()}
+    print(report.line(made), flush=True)
+    return made
+
+
+def floor_keys() -> Iterator[str]:
+    return cycle(("ArrowRight", "ArrowLeft"))
+
+
+def numbers(sample: Sample) -> dict[str, float]:
+    n = len(sample.painted_ms)
+    return {
+        "changes": n,
+        "painted_ms": statistics.median(sample.painted_ms),
+        "slowest_ms": max(sample.painted_ms),
+        "main_thread_ms": statistics.median(sample.main_thread_ms),
+        "chromium_ms": sample.chromium_ms / n,
+        "server_ms": sample.server_ms / n,
+        "bytes": sample.received / n,
+    }
+
+
+def query(heads: int, length: int, **more: str) -> str:
+    """A link to a setting that no measurement before has asked for."""
+    chosen = {"n_heads": heads, "n_tokens": length, "seed": next(seeds), **more}
+    return "?" + "&".join(f"{name}={value}" for name, value in chosen.items())
+
+
+def changes(
+    browser: Browser, server: Server, floor: Tab, part: str, lengths: tuple[int, ...], *, height: int = 900, **link: str
+) -> Iterator[dict[str, object]]:
+    """Fresh and cached changes for all numbers of heads and all lengths."""
+    for heads in HEADS:
+        for length in lengths:
+            tab = open_tab(browser, server, query(heads, length, **link), height=height)
+            warm(tab, rightward(), USUAL.warming, USUAL.seconds)
+            sample = measure(tab, rightward(), USUAL.measured, USUAL.seconds)
+            yield row(part, "fresh", heads, length, sample, floor)
+            keys = backward(heads * length**2 <= FEW_WEIGHTS)
+            warm(tab, keys, 2, USUAL.seconds)
+            yield row(part, "cached", heads, length, measure(tab, keys, USUAL.measured // 2, USUAL.seconds), floor)
+            tab.close()
+
+
+def open_floor(browser: Browser, server: Server) -> Tab:
+    tab = open_tab(browser, server, "", text=TEXT)
+    warm(tab, floor_keys(), FLOOR.warming, FLOOR.seconds)
+    return tab
+
+
+def grid(floor_server: Server) -> Iterator[dict[str, object]]:
+    with app("benchmarks/apps/grid.py") as server, chromium() as browser:
+        yield from changes(browser, server, open_floor(browser, floor_server), "grid", LENGTHS)
+
+
+def page(floor_server: Server) -> Iterator[dict[str, object]]:
+    with app("app.py") as server, chromium() as browser:
+        floor = open_floor(browser, floor_server)
+        yield from changes(browser, server, floor, "page, window of 900", WINDOW_LENGTHS, input="vectors")
+        yield from changes(browser, server, floor, "page, all in view", LENGTHS, height=WHOLE_PAGE, input="vectors")
+
+
+def peer(floor_server: Server, name: str) -> Iterator[dict[str, object]]:
+    """A peer's picture, as long as it comes in time."""
+    with peer_scripts() as scripts, app(f"benchmarks/apps/{name}_grid.py", scripts) as server:
+        for heads in HEADS:
+            for length in PEER_LENGTHS:
+                try:
+                    with chromium() as browser, watchdog(PATIENCE_SECONDS):
+                        yield peer_row(browser, server, floor_server, name, heads, length)
+                except Error:
+                    print(
+                        f"{name}, {heads} heads, {length} tokens: not painted within {PATIENCE_SECONDS} s", flush=True
+                    )
+                    yield {"part": name, "mode": "fresh", "heads": heads, "length": length, "painted_ms": None}
+                    break
+
+
+def peer_row(
+    browser: Browser, server: Server, floor_server: Server, name: str, heads: int, length: int
+) -> dict[str, object]:
+    floor = open_floor(browser, floor_server)
+    tab = open_tab(browser, server, query(heads, length))
+    effort = PEER if length <= 64 else Effort(0, 1, 0)
+    warm(tab, rightward(), effort.warming, effort.seconds)
+    sample = measure(tab, rightward(), effort.measured, effort.seconds)
+    tab.close()
+    return row(name, "fresh", heads, length, sample, floor)
+
+
+def visit(floor_server: Server) -> Iterator[dict[str, object]]:
+    """First visits with an empty browser cache, in turn, after one visit that is not counted."""
+    with (
+        app("benchmarks/apps/bare.py") as bare,
+        app("benchmarks/apps/grid.py") as grid_server,
+        app("app.py") as product,
+        chromium() as browser,
+    ):
+        seen = {
+            "visit: bare page": (bare.address, TEXT),
+            "visit: slider and number": (floor_server.address, TEXT),
+            "visit: grid alone": (f"{grid_server.address}/{query(8, 64)}", "[data-drawn]"),
+            "visit: Playground": (product.address, "[data-drawn]"),
+        }
+        times: dict[str, list[tuple[float, float]]] = {name: [] for name in seen}
+        for _ in range(9):
+            for name, (address, selector) in seen.items():
+                times[name].append(first_visit(browser, address, selector))
+        for name, found in times.items():
+            painted, cpu = (statistics.median(values) for values in zip(*found[1:], strict=True))
+            made = {"part": name, "mode": "first", "painted_ms": painted, "main_thread_ms": cpu}
+            print(report.line(made), flush=True)
+            yield made
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="measure these parts alone")
+    parts = parser.parse_args().only
+    begun, load = time.monotonic(), os.getloadavg()[0]
+    rows: list[dict[str, object]] = []
+    with app("benchmarks/apps/floor.py") as floor:
+        for part in parts:
+            if part == "grid":
+                rows += grid(floor)
+            elif part == "page":
+                rows += page(floor)
+            elif part == "visit":
+                rows += visit(floor)
+            else:
+                rows += peer(floor, part)
+    report.write(rows, set(parts), load=load, seconds=time.monotonic() - begun)
+
+
+if __name__ == "__main__":
+    main()

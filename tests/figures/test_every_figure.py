@@ -1,0 +1,164 @@
+"""What holds for every picture: valid for Plotly, axes named, colours that the dark theme knows."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from plotly.utils import PlotlyJSONEncoder
+
+from attnviz import AttentionTrace, build_mask
+from attnviz.figures import attention_heatmap, distance_panel, head_grid, query_bars, similarity_matrix
+from attnviz.figures.grid import overview
+from attnviz.figures.theme import DARK_FOR_LIGHT, SINGLE_HUE, recoloured
+from attnviz.registries import MASKS, SIMILARITIES
+from attnviz.tables import baseline, measured
+from tests.figures.traces import NASTY, random_trace, sentence_trace, trace_of
+
+CAUSAL = MASKS["causal"].spec()
+NOTHING = np.zeros((1, 3, 3), dtype=bool)
+TRACES: dict[str, Callable[[], AttentionTrace]] = {
+    "sentence": lambda: sentence_trace(["the", "cat", "sat", "on", "the", "mat"], CAUSAL),
+    "one token": lambda: sentence_trace(["alone"], CAUSAL, n_heads=2),
+    "one head": lambda: sentence_trace("abc", CAUSAL, n_heads=1),
+    "nothing allowed": lambda: trace_of(np.zeros((2, 3, 3)), NOTHING),
+    "nasty tokens": lambda: sentence_trace(NASTY, MASKS["full"].spec()),
+    "40 heads": lambda: random_trace(40, 6),
+    "300 tokens": lambda: random_trace(2, 300, build_mask([CAUSAL], 300, 300)),
+}
+FIGURES: dict[str, Callable[[AttentionTrace], go.Figure]] = {
+    "attention_heatmap": lambda trace: attention_heatmap(trace, head=0, role="", query=0, key=0, scale=SINGLE_HUE),
+    "head_grid": lambda trace: head_grid(
+        trace, overview(trace, 0), roles(trace), selected=0, scale=SINGLE_HUE, shared_scale=True
+    ),
+    "head_grid per head": lambda trace: head_grid(
+        trace, overview(trace, 0), roles(trace), selected=0, scale="viridis", shared_scale=False
+    ),
+    "query_bars": lambda trace: query_bars(trace, head=0, query=0, key=0),
+    "similarity_matrix": lambda trace: similarity_matrix(
+        SIMILARITIES["cosine"].function(trace.weights), roles(trace), selected=0, scale=SINGLE_HUE, value="cosine"
+    ),
+    "distance_panel": lambda trace: distance_panel(
+        measured(trace, "mean_distance"), baseline(trace, "mean_distance"), roles(trace), selected=0
+    ),
+}
+AXES = {
+    "attention_heatmap": ("key (column)", "query (row)"),
+    "head_grid": ("key (column)", "query (row)"),
+    "head_grid per head": ("key (column)", "query (row)"),
+    "query_bars": ("weight", "key"),
+    "similarity_matrix": ("head (column)", "head (row)"),
+    "distance_panel": ("tokens", "head"),
+}
+every_figure = pytest.mark.parametrize("name", FIGURES)
+every_trace = pytest.mark.parametrize("kind", TRACES)
+
+
+def roles(trace: AttentionTrace) -> tuple[str, ...]:
+    return tuple(f"role <{head}>" for head in range(trace.n_heads))
+
+
+def strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from strings(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from strings(item)
+
+
+@every_figure
+@every_trace
+def test_a_figure_is_valid_for_plotly_which_changes_nothing_of_it(name: str, kind: str) -> None:
+    picture = FIGURES[name](TRACES[kind]())
+
+    checked = go.Figure(picture.to_plotly_json())
+
+    def plain(figure: go.Figure) -> object:
+        return json.loads(json.dumps(figure.to_plotly_json(), cls=PlotlyJSONEncoder))
+
+    assert plain(checked) == plain(picture)
+
+
+@every_figure
+@every_trace
+def test_both_axes_of_a_figure_are_named(name: str, kind: str) -> None:
+    layout = FIGURES[name](TRACES[kind]()).layout
+
+    assert AXES[name][0] in layout.xaxis.title.text
+    assert AXES[name][1] in layout.yaxis.title.text
+
+
+@every_figure
+@every_trace
+def test_the_first_row_of_a_figure_is_on_top_and_no_axis_has_categories(name: str, kind: str) -> None:
+    layout = FIGURES[name](TRACES[kind]()).layout
+
+    assert layout.yaxis.range[0] > layout.yaxis.range[1]
+    for axis in (layout.xaxis, layout.yaxis):
+        assert axis.type in (None, "linear")
+        assert all(isinstance(place, int | float) for place in axis.tickvals or ())
+
+
+@every_figure
+def test_every_tick_of_a_figure_has_a_text(name: str) -> None:
+    for kind, make in TRACES.items():
+        layout = FIGURES[name](make()).layout
+        for axis in (layout.xaxis, layout.yaxis):
+            if axis.tickmode == "array":
+                assert len(axis.tickvals) == len(axis.ticktext), kind
+                assert all(axis.ticktext), kind
+                assert len(set(axis.tickvals)) == len(axis.tickvals), kind
+
+
+@every_figure
+def test_words_that_plotly_draws_hold_no_markup_of_a_token_or_role(name: str) -> None:
+    picture = FIGURES[name](TRACES["nasty tokens"]())
+
+    layout = picture.layout
+    drawn = [text for axis in (layout.xaxis, layout.yaxis) for text in axis.ticktext or ()]
+    drawn += [text for trace in picture.data if trace.type == "scatter" for text in trace.text or ()]
+    for text in drawn:
+        left = text.removeprefix(f"<b>{text[3:4]}</b> ") if name.startswith("head_grid") else text
+        assert not set("<>$") & set(left), text
+
+
+@every_figure
+def test_every_colour_of_a_figure_in_the_single_hue_is_one_the_dark_theme_replaces(name: str) -> None:
+    for kind, make in TRACES.items():
+        if "per head" in name or kind == "nasty tokens":
+            continue
+        spec = FIGURES[name](make()).to_plotly_json()
+        colours = {text for text in strings(spec) if re.fullmatch(r"#[0-9a-fA-F]{6}", text)}
+
+        assert colours <= set(DARK_FOR_LIGHT), kind
+        left = {text for text in strings(recoloured(spec)) if re.fullmatch(r"#[0-9a-fA-F]{6}", text)}
+        assert left == {DARK_FOR_LIGHT[colour] for colour in colours}, kind
+
+
+@every_figure
+def test_a_recoloured_figure_is_still_valid_and_holds_the_same_numbers(name: str) -> None:
+    picture = FIGURES[name](TRACES["sentence"]())
+
+    dark = go.Figure(recoloured(picture.to_plotly_json()))
+
+    for one, other in zip(picture.data, dark.data, strict=True):
+        for field in ("x", "y", "z"):
+            before, after = one[field] if field in one else None, other[field] if field in other else None
+            assert (before is None) == (after is None)
+            if before is not None:
+                np.testing.assert_array_equal(np.asarray(before), np.asarray(after))
+
+
+@every_figure
+def test_a_figure_brings_no_template_of_its_own(name: str) -> None:
+    spec = FIGURES[name](TRACES["sentence"]()).to_plotly_json()
+
+    assert spec["layout"]["template"] == {}
+    assert len(json.dumps(spec, cls=PlotlyJSONEncoder)) < 20_000

@@ -1,0 +1,75 @@
+"""Traces with given weights, and tokens that a careless picture gets wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from attnviz import AttentionConfig, AttentionTrace, attend, masked_softmax
+from attnviz.registry import Spec
+
+NASTY = (
+    "<s>",
+    "a<b<c",
+    "<b>x</b>",
+    "$x$",
+    "&amp;",
+    "",
+    " ",
+    "\n",
+    "\t",
+    "Ġthe",
+    "▁the",
+    "日本",
+    "🙂",
+    "\ud83d",
+    "\u202eabc",
+    "שלום",
+    "<script>alert(1)</script>",
+    "1",
+    "2024-01-01",
+)
+
+
+def numbered(n: int) -> tuple[str, ...]:
+    return tuple(f"t{place}" for place in range(n))
+
+
+def trace_of(
+    weights: np.ndarray,
+    mask: np.ndarray | None = None,
+    *,
+    tokens: Sequence[str] | None = None,
+    scores: np.ndarray | None = None,
+    bias: np.ndarray | None = None,
+) -> AttentionTrace:
+    """A trace with these weights; the other arrays have the right shapes and hold zeros."""
+    n_heads, n_q, n_k = weights.shape
+    of_head = np.zeros((n_heads, n_q, 2))
+    return AttentionTrace(
+        query_tokens=tuple(tokens or numbered(n_k))[n_k - n_q :],
+        key_tokens=tuple(tokens or numbered(n_k)),
+        x=np.zeros((n_k, 2 * n_heads)),
+        query=of_head,
+        key=np.zeros((n_heads, n_k, 2)),
+        value=np.zeros((n_heads, n_k, 2)),
+        scores=np.zeros(weights.shape) if scores is None else scores,
+        bias=np.zeros((1, 1, 1)) if bias is None else bias,
+        mask=np.ones((1, n_q, n_k), dtype=bool) if mask is None else np.atleast_3d(mask).reshape(-1, n_q, n_k),
+        weights=weights,
+        context=of_head,
+        output=np.zeros((n_q, 2 * n_heads)),
+    )
+
+
+def random_trace(n_heads: int, n: int, mask: np.ndarray | None = None, seed: int = 0) -> AttentionTrace:
+    """A trace of peaked random heads."""
+    allowed = np.ones((n, n), dtype=bool) if mask is None else mask
+    scores = np.random.default_rng(seed).normal(0, 3, (n_heads, n, n))
+    return trace_of(masked_softmax(scores, allowed), allowed, scores=scores)
+
+
+def sentence_trace(tokens: Sequence[str], *masks: Spec, n_heads: int = 4) -> AttentionTrace:
+    """A real layer over these tokens."""
+    return attend(AttentionConfig(tuple(tokens), d_model=16, n_heads=n_heads, masks=masks))

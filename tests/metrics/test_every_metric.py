@@ -1,0 +1,172 @@
+"""What holds for every registered measure, under every kind of mask."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnviz import AttentionConfig, attend, build_mask, masked_softmax
+from attnviz.metrics import mean_over_queries, uniform_weights
+from attnviz.registries import MASKS, METRICS, SIMILARITIES
+from attnviz.registry import Spec
+from tests.strategies import mask_specs, seeds
+
+MASKED = {
+    "full": MASKS["full"].spec(),
+    "causal": MASKS["causal"].spec(),
+    "window": MASKS["sliding_window"].spec(window=3),
+    "padded": MASKS["padding_left"].spec(padded=3),
+}
+lengths = st.integers(1, 24)
+every_metric = pytest.mark.parametrize("name", METRICS.names())
+
+
+def measure(name: str, weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    return METRICS[name].function(weights, mask)
+
+
+def random_heads(n_heads: int, mask: np.ndarray, seed: int) -> np.ndarray:
+    scores = np.random.default_rng(seed).normal(0, 3, (n_heads, *mask.shape[1:]))
+    return masked_softmax(scores, mask)
+
+
+def uniform_by_hand(name: str, row: list[bool], place: int) -> float:
+    """What a query at this place scores that is uniform over its allowed keys."""
+    keys = [key for key, allowed in enumerate(row) if allowed]
+    if not keys or (name == "normalised_entropy" and len(keys) < 2):
+        return math.nan
+    return {
+        "entropy": math.log2(len(keys)),
+        "normalised_entropy": 1.0,
+        "largest_weight": 1 / len(keys),
+        "mean_distance": sum(abs(place - key) for key in keys) / len(keys),
+    }[name]
+
+
+@every_metric
+@given(specs=mask_specs(), n=lengths)
+def test_a_uniform_head_scores_exactly_the_baseline_and_the_baseline_is_that_of_the_formula(
+    name: str, specs: tuple[Spec, ...], n: int
+) -> None:
+    mask = build_mask(specs, n, n)[None]
+    baseline = measure(name, uniform_weights(mask), mask)
+
+    alike = measure(name, np.repeat(uniform_weights(mask), 3, axis=0), mask)
+
+    np.testing.assert_array_equal(alike, np.repeat(baseline, 3, axis=0))
+    right = [uniform_by_hand(name, row.tolist(), place) for place, row in enumerate(mask[0])]
+    np.testing.assert_allclose(baseline[0], right, rtol=0, atol=1e-12)
+
+
+@every_metric
+@pytest.mark.parametrize("kind", MASKED)
+def test_a_layer_of_sharpness_0_scores_the_baseline(name: str, kind: str) -> None:
+    trace = attend(AttentionConfig(tuple("abcdefgh"), masks=(MASKED[kind],), sharpness=0.0))
+    baseline = measure(name, uniform_weights(trace.mask), trace.mask)
+
+    values = measure(name, trace.weights, trace.mask)
+
+    np.testing.assert_allclose(values, np.broadcast_to(baseline, values.shape), atol=1e-6)
+    assert not np.isnan(mean_over_queries(values)).any()
+
+
+@every_metric
+@given(specs=mask_specs(), n=lengths, seed=seeds)
+def test_permuting_the_heads_permutes_the_values(name: str, specs: tuple[Spec, ...], n: int, seed: int) -> None:
+    mask = build_mask(specs, n, n)[None]
+    weights = random_heads(5, mask, seed)
+    order = np.random.default_rng(seed).permutation(5)
+
+    np.testing.assert_array_equal(measure(name, weights[order], mask), measure(name, weights, mask)[order])
+
+
+@every_metric
+@given(n=lengths, seed=seeds)
+def test_a_mask_for_each_head_counts_for_its_head_only(name: str, n: int, seed: int) -> None:
+    masks = np.random.default_rng(seed).random((3, n, n)) < 0.5
+    weights = random_heads(3, masks, seed)
+
+    together = measure(name, weights, masks)
+
+    for head in range(3):
+        alone = measure(name, weights[head : head + 1], masks[head : head + 1])
+        np.testing.assert_array_equal(together[head : head + 1], alone)
+
+
+@every_metric
+@given(specs=mask_specs(), n=lengths, seed=seeds)
+def test_a_query_without_keys_has_no_value_and_does_not_enter_the_mean(
+    name: str, specs: tuple[Spec, ...], n: int, seed: int
+) -> None:
+    mask = build_mask(specs, n, n)[None]
+    weights = random_heads(2, mask, seed)
+    with_keys = mask[0].any(axis=1)
+
+    values = measure(name, weights, mask)
+
+    assert values.shape == (2, n)
+    assert np.isnan(values[:, ~with_keys]).all()
+    if name != "normalised_entropy":
+        assert not np.isnan(values[:, with_keys]).any()
+    kept = [[value for value in row if not math.isnan(value)] for row in values.tolist()]
+    right = [math.fsum(row) / len(row) if row else math.nan for row in kept]
+    np.testing.assert_allclose(mean_over_queries(values), right, rtol=1e-12)
+
+
+@given(specs=mask_specs(), n=lengths, seed=seeds)
+def test_every_measure_stays_within_its_bounds(specs: tuple[Spec, ...], n: int, seed: int) -> None:
+    mask = build_mask(specs, n, n)[None]
+    weights = random_heads(4, mask, seed)
+    allowed = np.broadcast_to(mask.sum(axis=-1), (4, n))
+    slack = 1e-12
+
+    entropy, share, largest, distance = (
+        measure(name, weights, mask) for name in ("entropy", "normalised_entropy", "largest_weight", "mean_distance")
+    )
+
+    defined = allowed > 0
+    assert ((entropy >= 0) & (entropy <= np.log2(np.maximum(allowed, 1)) + slack))[defined].all()
+    assert ((share >= 0) & (share <= 1 + slack))[allowed > 1].all()
+    assert ((largest <= 1 + slack) & (largest * allowed >= 1 - slack))[defined].all()
+    assert ((distance >= 0) & (distance <= n - 1 + slack))[defined].all()
+
+
+def test_no_measure_gives_the_same_number_to_every_head_as_the_mean_of_a_map_would() -> None:
+    mask = np.ones((1, 4, 4), dtype=bool)
+    heads = np.concatenate([uniform_weights(mask), np.eye(4)[None], masked_softmax(np.arange(16.0).reshape(1, 4, 4))])
+    np.testing.assert_allclose(heads.mean(axis=(1, 2)), 0.25, err_msg="1 / n whatever the head does")
+
+    for entry in METRICS:
+        values = mean_over_queries(entry.function(heads, mask))
+        assert len({round(value, 9) for value in values.tolist()}) > 1, entry.name
+
+
+@pytest.mark.parametrize("name", SIMILARITIES.names())
+@given(n=lengths, seed=seeds)
+def test_permuting_the_heads_permutes_rows_and_columns_of_a_similarity(name: str, n: int, seed: int) -> None:
+    similarity: Any = SIMILARITIES[name].function
+    weights = random_heads(5, np.ones((1, n, n), dtype=bool), seed)
+    order = np.random.default_rng(seed).permutation(5)
+
+    np.testing.assert_allclose(similarity(weights[order]), similarity(weights)[np.ix_(order, order)], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", SIMILARITIES.names())
+@given(specs=mask_specs(), n=lengths, seed=seeds)
+def test_a_similarity_is_symmetric_1_on_its_diagonal_and_never_above_it(
+    name: str, specs: tuple[Spec, ...], n: int, seed: int
+) -> None:
+    weights = random_heads(4, build_mask(specs, n, n)[None], seed)
+    matrix = SIMILARITIES[name].function(np.concatenate([weights, weights[:1]]))
+
+    assert matrix.shape == (5, 5)
+    np.testing.assert_allclose(matrix, matrix.T, rtol=0, atol=1e-12)
+    assert (np.diagonal(matrix) == 1).all()
+    assert ((matrix >= 0) & (matrix <= 1)).all()
+    if weights[0].any():
+        assert matrix[0, 4] == pytest.approx(1, abs=1e-12)

@@ -1,0 +1,165 @@
+"""Measures of one head's map: against SciPy, the classroom labs and numbers that can be checked by eye."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from attnviz import masked_softmax
+from attnviz.metrics import blocks, mean_over_queries, uniform_weights
+from attnviz.metrics.patterns import entropy, largest_weight, mean_distance, normalised_entropy
+from tests.reference import golden, labs
+
+STATS = golden("head_stats")
+HARD_ROWS = sorted(name.removeprefix("entropy_") for name in golden("softmax_hard") if name.startswith("entropy_"))
+CAUSAL_4 = np.tril(np.ones((1, 4, 4), dtype=bool))
+
+
+def full(n: int) -> np.ndarray:
+    return np.ones((1, n, n), dtype=bool)
+
+
+def one_hot(keys: list[int], n: int) -> np.ndarray:
+    return np.eye(n)[keys][None]
+
+
+@pytest.mark.parametrize(
+    ("measure", "name"), [(entropy, "entropy_bits"), (mean_distance, "distance"), (largest_weight, "top1_mass")]
+)
+def test_a_measure_equals_scipy_on_heads_of_every_character(measure, name: str) -> None:
+    np.testing.assert_allclose(measure(STATS["w"], full(40)), STATS[name], rtol=0, atol=1e-12)
+
+
+def test_entropy_in_bits_is_entropy_in_nats_over_ln_2() -> None:
+    np.testing.assert_allclose(entropy(STATS["w"], full(40)) * math.log(2), STATS["entropy"], rtol=0, atol=1e-12)
+
+
+def test_float32_weights_are_measured_in_float64() -> None:
+    single = STATS["w"].astype(np.float32)
+
+    for measure, name in ((entropy, "entropy_bits"), (mean_distance, "distance"), (largest_weight, "top1_mass")):
+        values = measure(single, full(40))
+        assert values.dtype == np.float64
+        np.testing.assert_array_equal(values, measure(single.astype(np.float64), full(40)))
+        np.testing.assert_allclose(values, STATS[name], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("row", HARD_ROWS)
+def test_entropy_of_a_hard_row_equals_60_digit_arithmetic(row: str) -> None:
+    stored = golden("softmax_hard")
+    exact, scores = stored[f"softmax_{row}"][None, None], stored[f"logits_{row}"].astype(np.float64)[None, None]
+    mask = np.ones((1, 1, 12), dtype=bool)
+    right = float(stored[f"entropy_{row}"])
+
+    assert entropy(exact, mask)[0, 0] * math.log(2) == pytest.approx(right, abs=1e-14)
+    assert entropy(masked_softmax(scores), mask)[0, 0] * math.log(2) == pytest.approx(right, abs=1e-13)
+
+
+def test_the_distance_lab_prints_the_same_numbers() -> None:
+    lab = labs("distance")
+    maps = np.random.RandomState(42).rand(2, 8, 10, 10)
+    maps /= maps.sum(axis=-1, keepdims=True)
+
+    distance = mean_distance(maps[0], full(10))
+
+    assert distance.size == lab["n"]
+    np.testing.assert_allclose(distance[0], lab["head0"], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(mean_over_queries(distance), lab["mean_per_head"], rtol=0, atol=1e-9)
+
+
+def test_uniform_causal_entropy_is_the_logarithm_of_the_number_of_allowed_keys() -> None:
+    nats = entropy(uniform_weights(CAUSAL_4), CAUSAL_4)[0] * math.log(2)
+
+    np.testing.assert_allclose(nats, [0, 0.6931471806, 1.0986122887, 1.3862943611], atol=1e-9)
+    assert nats.mean() == pytest.approx(0.7945134576, abs=1e-9)
+
+
+def test_entropy_counts_allowed_keys_only_however_long_the_padding() -> None:
+    mask = np.zeros((1, 4, 4096), dtype=bool)
+    mask[0, :, :4] = CAUSAL_4[0]
+    weights = masked_softmax(np.zeros((1, 4, 4096)), mask)
+
+    nats = entropy(weights, mask)[0] * math.log(2)
+
+    np.testing.assert_allclose(nats, np.log([1, 2, 3, 4]), atol=1e-12)
+    np.testing.assert_allclose(normalised_entropy(weights, mask)[0, 1:], 1, atol=1e-12)
+
+
+def test_normalised_entropy_of_a_uniform_causal_head_is_1_and_not_defined_for_one_allowed_key() -> None:
+    share = normalised_entropy(uniform_weights(CAUSAL_4), CAUSAL_4)[0]
+
+    assert math.isnan(share[0])
+    np.testing.assert_allclose(share[1:], 1, rtol=0, atol=1e-15)
+
+
+def test_a_row_on_one_key_has_entropy_exactly_0_and_never_minus_0_or_nan() -> None:
+    weights = one_hot([0, 0, 2, 3], 4)
+
+    assert entropy(weights, CAUSAL_4).tolist() == [[0, 0, 0, 0]]
+    assert not np.signbit(entropy(weights, CAUSAL_4)).any()
+    assert normalised_entropy(weights, CAUSAL_4)[0, 1:].tolist() == [0, 0, 0]
+    assert largest_weight(weights, CAUSAL_4).tolist() == [[1, 1, 1, 1]]
+
+
+def test_one_token_has_entropy_0_distance_0_and_no_normalised_entropy() -> None:
+    weights, mask = np.ones((3, 1, 1)), full(1)
+
+    assert entropy(weights, mask).tolist() == mean_distance(weights, mask).tolist() == [[0]] * 3
+    assert largest_weight(weights, mask).tolist() == [[1]] * 3
+    assert np.isnan(normalised_entropy(weights, mask)).all()
+    assert np.isnan(mean_over_queries(normalised_entropy(weights, mask))).all()
+
+
+@pytest.mark.parametrize(
+    ("weights", "mean"),
+    [
+        (one_hot([0, 1, 2, 3], 4), 0.0),
+        (one_hot([0, 0, 1, 2], 4), 0.75),
+        (uniform_weights(CAUSAL_4), 0.75),
+        (one_hot([0, 0, 0, 0], 4), 1.5),
+        (uniform_weights(full(4)), 1.25),
+    ],
+    ids=["self", "previous token", "uniform causal", "first token", "uniform both ways"],
+)
+def test_mean_distance_of_a_head_that_can_be_computed_by_eye(weights: np.ndarray, mean: float) -> None:
+    assert mean_over_queries(mean_distance(weights, full(4)))[0] == pytest.approx(mean, abs=1e-15)
+
+
+def test_mean_distance_of_ten_uniform_causal_tokens_is_2_25() -> None:
+    mask = np.tril(full(10))
+
+    assert mean_over_queries(mean_distance(uniform_weights(mask), mask))[0] == pytest.approx(2.25, abs=1e-15)
+
+
+def test_fewer_queries_than_keys_stand_at_the_end_of_the_keys() -> None:
+    weights, mask = np.array([[[0.0, 0, 0, 1, 0], [1, 0, 0, 0, 0]]]), np.ones((1, 2, 5), dtype=bool)
+
+    assert mean_distance(weights, mask).tolist() == [[0, 4]]
+
+
+@pytest.mark.parametrize("cells", [1, 7, 100])
+def test_measures_do_not_depend_on_the_size_of_the_blocks(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
+    before = entropy(STATS["w"], full(40)), mean_distance(STATS["w"], full(40))
+    monkeypatch.setattr(blocks, "BLOCK_CELLS", cells)
+
+    np.testing.assert_array_equal(entropy(STATS["w"], full(40)), before[0])
+    np.testing.assert_array_equal(mean_distance(STATS["w"], full(40)), before[1])
+
+
+def test_blocks_cover_every_row_of_every_head_once_and_none_is_larger_than_allowed() -> None:
+    weights = np.zeros((3, 700, 1000))
+    seen = np.zeros((3, 700), dtype=int)
+
+    for head, rows in blocks.row_blocks(weights):
+        seen[head, rows] += 1
+        assert weights[head, rows].size <= blocks.BLOCK_CELLS
+
+    assert (seen == 1).all()
+
+
+def test_the_mean_over_queries_leaves_out_those_without_a_value() -> None:
+    values = np.array([[np.nan, 1.0, 3.0], [np.nan, np.nan, np.nan], [0.0, 0.0, 6.0]])
+
+    np.testing.assert_array_equal(mean_over_queries(values), [2, np.nan, 2])

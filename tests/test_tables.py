@@ -1,0 +1,119 @@
+"""Tables of a trace: values, order and units of the columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+
+from attnviz import AttentionConfig, attend
+from attnviz.metrics import mean_over_queries
+from attnviz.registries import MASKS, METRICS, SIMILARITIES
+from attnviz.tables import CellSummary, baseline, cell_summary, column_name, head_summary, measured, query_row
+from tests.figures.traces import numbered, trace_of
+from tests.strategies import configs
+
+ROW = np.array([[[0.5, 0.25, 0.25, 0.0]]])
+MASK = np.array([[[True, True, True, False]]])
+
+
+def summary(trace, roles: tuple[str, ...]) -> pd.DataFrame:
+    measures = {entry.name: (measured(trace, entry.name), baseline(trace, entry.name)) for entry in METRICS}
+    return head_summary(roles, measures, SIMILARITIES["cosine"].function(trace.weights))
+
+
+def test_a_measure_with_a_unit_has_it_in_its_column_name() -> None:
+    assert [column_name(METRICS[name]) for name in ("entropy", "mean_distance", "largest_weight")] == [
+        "entropy_bits",
+        "mean_distance_tokens",
+        "largest_weight",
+    ]
+
+
+def test_every_measure_stands_beside_its_baseline_in_menu_order() -> None:
+    trace = attend(AttentionConfig(tuple("abcd"), n_heads=2))
+    columns = [column_name(entry) for entry in METRICS]
+
+    frame = summary(trace, ("one", "two"))
+
+    beside = [name for column in columns for name in (column, f"{column}_uniform")]
+    assert list(frame.columns) == ["head", "role", *beside, "most_alike_head", "most_alike_cosine"]
+    assert frame["head"].tolist() == [0, 1]
+    assert frame["role"].tolist() == ["one", "two"]
+
+
+@given(configs())
+def test_the_table_holds_the_means_of_every_measure_and_of_the_uniform_head(config: AttentionConfig) -> None:
+    trace = attend(config)
+
+    frame = summary(trace, ("",) * trace.n_heads)
+
+    for entry in METRICS:
+        column = column_name(entry)
+        np.testing.assert_array_equal(frame[column], mean_over_queries(measured(trace, entry.name)))
+        uniform = mean_over_queries(baseline(trace, entry.name))
+        np.testing.assert_array_equal(frame[f"{column}_uniform"], np.repeat(uniform, trace.n_heads))
+
+
+def test_each_head_is_told_the_other_head_that_is_most_like_it() -> None:
+    similarity = np.array([[1.0, 0.2, 0.7], [0.2, 1.0, 0.2], [0.7, 0.2, 1.0]])
+
+    frame = head_summary(("",) * 3, {}, similarity)
+
+    assert frame["most_alike_head"].tolist() == [2, 0, 0]
+    assert frame["most_alike_cosine"].tolist() == [0.7, 0.2, 0.7]
+
+
+def test_one_head_is_most_like_none() -> None:
+    frame = head_summary(("alone",), {}, np.ones((1, 1)))
+
+    assert frame["most_alike_head"].isna().all()
+    assert frame["most_alike_cosine"].isna().all()
+
+
+def test_a_cell_has_its_score_bias_weight_and_rank_among_the_allowed_keys() -> None:
+    scores, bias = np.array([[[2.0, 1.0, 1.0, 9.0]]]), np.array([[[0.0, -0.5, -0.5, -1.0]]])
+    trace = trace_of(ROW, MASK, scores=scores, bias=bias)
+
+    cells = [cell_summary(trace, 0, 0, key) for key in range(4)]
+
+    assert cells[0] == CellSummary(allowed=True, score=2, bias=0, weight=0.5, rank=1, allowed_keys=3)
+    assert cells[1] == CellSummary(allowed=True, score=1, bias=-0.5, weight=0.25, rank=2, allowed_keys=3)
+    assert cells[2].rank == 2, "equal weights share a rank"
+    assert cells[3] == CellSummary(allowed=False, score=9, bias=-1, weight=None, rank=None, allowed_keys=3)
+
+
+def test_a_cell_of_a_query_without_keys_has_no_weight_and_no_rank() -> None:
+    cell = cell_summary(trace_of(np.zeros((1, 1, 2)), np.zeros((1, 1, 2), dtype=bool)), 0, 0, 1)
+
+    assert (cell.allowed, cell.weight, cell.rank, cell.allowed_keys) == (False, None, None, 0)
+
+
+@pytest.mark.parametrize("head", [0, 1])
+def test_a_cell_is_judged_by_the_mask_of_its_own_head(head: int) -> None:
+    masks = np.array([[[True, False]], [[False, True]]])
+    trace = trace_of(masks.astype(float), masks)
+
+    assert [cell_summary(trace, head, 0, key).allowed for key in range(2)] == masks[head, 0].tolist()
+    assert query_row(trace, head, 0)["allowed"].tolist() == masks[head, 0].tolist()
+
+
+def test_a_query_against_every_key_is_a_row_a_key_in_order() -> None:
+    trace = trace_of(ROW, MASK, scores=np.array([[[2.0, 1.0, 1.0, 9.0]]]))
+
+    frame = query_row(trace, 0, 0)
+
+    assert list(frame.columns) == ["key", "token", "score", "bias", "allowed", "weight"]
+    assert frame["key"].tolist() == [0, 1, 2, 3]
+    assert frame["token"].tolist() == list(numbered(4))
+    assert frame["score"].tolist() == [2, 1, 1, 9]
+    assert frame["bias"].tolist() == [0, 0, 0, 0]
+    assert frame["allowed"].tolist() == [True, True, True, False]
+    assert frame["weight"].tolist() == [0.5, 0.25, 0.25, 0]
+
+
+def test_repeated_tokens_keep_a_row_each() -> None:
+    trace = attend(AttentionConfig(("the", "cat", "the"), masks=(MASKS["full"].spec(),)))
+
+    assert query_row(trace, 0, 0)["token"].tolist() == ["the", "cat", "the"]
