@@ -39,7 +39,7 @@ class Effort:
 
 
 USUAL = Effort(20, 20, 10)
-PEER = Effort(2, 5, 20)
+PEER = Effort(1, 4, 20)
 FLOOR = Effort(20, 6, 10)
 
 
@@ -120,31 +120,32 @@ def page(floor_server: Server) -> Iterator[dict[str, object]]:
 
 
 def peer(floor_server: Server, name: str) -> Iterator[dict[str, object]]:
-    """A peer's picture, as long as it comes in time."""
+    """A peer's picture; a length that does not come in time is not tried again with more heads."""
+    lengths = PEER_LENGTHS
     with peer_scripts() as scripts, app(f"benchmarks/apps/{name}_grid.py", scripts) as server:
         for heads in HEADS:
-            for length in PEER_LENGTHS:
-                try:
-                    with chromium() as browser, watchdog(PATIENCE_SECONDS):
-                        yield peer_row(browser, server, floor_server, name, heads, length)
-                except Error:
-                    print(
-                        f"{name}, {heads} heads, {length} tokens: not painted within {PATIENCE_SECONDS} s", flush=True
-                    )
-                    yield {"part": name, "mode": "fresh", "heads": heads, "length": length, "painted_ms": None}
-                    break
+            for length in lengths:
+                made = peer_row(server, floor_server, name, heads, length)
+                if made["painted_ms"] is None:
+                    lengths = tuple(shorter for shorter in lengths if shorter < length)
+                yield made
 
 
-def peer_row(
-    browser: Browser, server: Server, floor_server: Server, name: str, heads: int, length: int
-) -> dict[str, object]:
-    floor = open_floor(browser, floor_server)
-    tab = open_tab(browser, server, query(heads, length))
-    effort = PEER if length <= 64 else Effort(0, 1, 0)
-    warm(tab, rightward(), effort.warming, effort.seconds)
-    sample = measure(tab, rightward(), effort.measured, effort.seconds)
-    tab.close()
-    return row(name, "fresh", heads, length, sample, floor)
+def peer_row(server: Server, floor_server: Server, name: str, heads: int, length: int) -> dict[str, object]:
+    is_short = length <= 64
+    effort = PEER if is_short else Effort(0, 1, 0)
+    try:
+        with chromium() as browser, watchdog(4 * PATIENCE_SECONDS if is_short else PATIENCE_SECONDS):
+            floor = open_floor(browser, floor_server)
+            tab = open_tab(browser, server, query(heads, length))
+            warm(tab, rightward(), effort.warming, effort.seconds)
+            sample = measure(tab, rightward(), effort.measured, effort.seconds)
+            tab.close()
+            return row(name, "fresh", heads, length, sample, floor)
+    except Error:
+        made = {"part": name, "mode": "fresh", "heads": heads, "length": length, "painted_ms": None}
+        print(report.line(made), flush=True)
+        return made
 
 
 def visit(floor_server: Server) -> Iterator[dict[str, object]]:

@@ -54,7 +54,7 @@ class _Blob:
         return at
 
 
-def encoded(figure: go.Figure, name: str, words: Words, served: str) -> bytes:
+def encoded(figure: go.Figure, name: str, words: Words) -> bytes:
     """A figure and its words as the component takes them.
 
     Notes
@@ -70,7 +70,6 @@ def encoded(figure: go.Figure, name: str, words: Words, served: str) -> bytes:
         "answer": words.answer,
         "caption": words.caption,
         "alt": words.alt,
-        "plotly": served,
         "dark": DARK_FOR_LIGHT,
         "quantised": any(_levels(trace) for trace in spec["data"]),
         "figure": {"data": traces, "layout": _with_arrays(spec["layout"], blob, None)},
@@ -114,17 +113,13 @@ def _packed(value: dict[str, str], blob: _Blob, levels: tuple[float, float] | No
     return {"$array": {"at": blob.add(array), **packed}}
 
 
-def _register() -> tuple[Callable[..., Any], str]:
-    figure_assets = declare_component("figure", path=ASSETS)
-    plotly_assets = declare_component("plotly", path=PLOTLY)
+def _register() -> Callable[..., Any]:
+    assets = declare_component("figure", path=ASSETS).name
+    library = declare_component("plotly", path=PLOTLY).name
     loader = (ASSETS / "loader.js").read_text(encoding="utf-8")
-    loader = loader.replace("{{ASSETS}}", figure_assets.name).replace("{{VERSION}}", _assets_version())
-    served = f"component/{plotly_assets.name}/plotly.min.js?v={version('plotly')}"
-    return component("attnviz_figure", js=loader, isolate_styles=False), served
-
-
-def _assets_version() -> str:
-    return str(max(path.stat().st_mtime_ns for path in ASSETS.iterdir()))
+    loader = loader.replace("{{ASSETS}}", f"component/{assets}")
+    loader = loader.replace("{{PLOTLY}}", f"component/{library}/plotly.min.js?v={version('plotly')}")
+    return component("attnviz_figure", js=loader, isolate_styles=False)
 
 
 def is_available() -> bool:
@@ -134,10 +129,9 @@ def is_available() -> bool:
 
 def draw(figure: go.Figure, *, key: str, words: Words, on_click: Callable[[], None] | None) -> bool:
     """Show a figure; gives whether the browser could draw it."""
-    mount, served = _registered()
-    result = mount(
+    result = _registered()(
         key=key,
-        data=encoded(figure, key, words, served),
+        data=encoded(figure, key, words),
         on_click_change=on_click or _nothing,
         on_window_change=_nothing,
         on_failed_change=_nothing,
@@ -151,5 +145,5 @@ def _nothing() -> None:
 
 
 @st.cache_resource(show_spinner=False)
-def _registered() -> tuple[Callable[..., Any], str]:
+def _registered() -> Callable[..., Any]:
     return _register()

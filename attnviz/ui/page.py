@@ -27,7 +27,7 @@ def page(title: str, *, question: str) -> Generator[Scenario]:
         navigation.prepare()
     ignored = session.arrive(title)
     if ignored:
-        st.toast("Parts of this link were ignored:\n\n" + "\n\n".join(f"- {plain(part)}" for part in ignored))
+        st.toast("Parts of this link were ignored: " + " ".join(plain(part) for part in ignored), duration="infinite")
     scenario = session.settle()
     menu = st.container(horizontal=True, gap="small", key="menu")
     controls.sidebar(scenario)

@@ -9,12 +9,21 @@ from attnviz.scenario import Scenario
 from attnviz.ui.compute import Shown
 
 
+def inside_a_sentence(label: str) -> str:
+    """A label with a small first letter, unless it is written in capitals.
+
+    >>> inside_a_sentence("Rotary (RoPE)"), inside_a_sentence("ALiBi")
+    ('rotary (RoPE)', 'ALiBi')
+    """
+    return label if label[1:2].isupper() else label[:1].lower() + label[1:]
+
+
 def setting(scenario: Scenario, shown: Shown) -> str:
     """Heads, sizes, mask, positions, operations and measured time, in one sentence."""
     trace = shown.layer.trace
     d_model = trace.x.shape[1]
     cost = attention_cost(trace.n_q, trace.n_k, d_model, trace.n_heads)
-    masks = [MASKS[spec.name].label.lower() for spec in scenario.masks]
+    masks = [inside_a_sentence(MASKS[spec.name].label) for spec in scenario.masks]
     usual = ("no sparsity", "no padding")
     words = [f"{masks[0]} mask", *(mask for mask in masks[1:] if mask not in usual)]
     if scenario.input == "trained":
@@ -23,7 +32,8 @@ def setting(scenario: Scenario, shown: Shown) -> str:
         words.append("learned positions")
         where = f"Layer {shown.index} of {MINILM.label}: "
     else:
-        words.append(f"{POSITIONS[scenario.position.name].label} positions".replace("None positions", "no positions"))
+        label = POSITIONS[scenario.position.name].label
+        words.append("no positions" if label == "None" else f"{inside_a_sentence(label)} positions")
         where = ""
     time = f"{significant(1000 * shown.layer.seconds, 2)}{THIN_SPACE}ms"
     return (

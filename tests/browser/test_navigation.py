@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import settled
 
 pytestmark = pytest.mark.browser
-SETTING = {"n_heads": "4", "mask": "causal", "position": "rotary", "text": "one two three four"}
+SETTING = {"n_heads": "4", "mask": "causal", "position": "rotary", "text": "one two three four five"}
 
 
 def link_of(page: Page) -> dict[str, str]:
@@ -26,15 +26,15 @@ def test_a_cold_deep_link_opens_its_page_with_its_settings_and_the_menu(
     page = open_page(f"{fresh_server}/heads?{urlencode(SETTING)}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Heads")
     expect(
-        page.get_by_text("4 heads of 16 dimensions over 4 tokens, causal mask, Rotary (RoPE) positions")
+        page.get_by_text("4 heads of 16 dimensions over 5 tokens, causal mask, rotary (RoPE) positions")
     ).to_be_visible()
-    expect(page.get_by_test_id("stPageLink")).to_have_text(["Playground", "Heads"])
+    expect(page.get_by_test_id("stPageLink")).to_contain_text(["Playground", "Heads"])
     assert link_of(page) == SETTING
 
 
 def test_page_switch_back_forward_and_reload_keep_the_scenario(server: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{server}/?{urlencode(SETTING)}")
-    sentence = "4 heads of 16 dimensions over 4 tokens, causal mask, Rotary (RoPE) positions"
+    sentence = "4 heads of 16 dimensions over 5 tokens, causal mask, rotary (RoPE) positions"
 
     page.get_by_test_id("stPageLink").filter(has_text="Heads").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Heads")
@@ -83,7 +83,9 @@ def test_a_hostile_link_opens_the_app_with_one_toast_naming_what_was_ignored(
     page = open_page(f"{server}/?{urlencode(hostile)}")
     toast = page.get_by_test_id("stToast")
     expect(toast).to_have_count(1)
-    expect(toast).to_contain_text("n_heads must divide d_model; got n_heads=3, d_model=32. Try 1, 2, 4, 8, 16 or 32.")
+    expect(toast).to_contain_text(
+        "`n_heads` must divide `d_model`; got n_heads=3, d_model=32. Try 1, 2, 4, 8, 16 or 32."
+    )
     for word in ("n_tokens", "seed", "<img src=x onerror=alert(1)>", "<script>", "window"):
         expect(toast).to_contain_text(word)
     assert page.locator("img[src=x]").count() == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -70,7 +72,7 @@ def test_no_weight_is_no_ink_and_more_weight_is_darker(top: float, masked: bool)
     brightness = [sum(colour_at(scale, share * top)) for share in np.linspace(0, 1, 50)]
 
     assert apart(colour_at(scale, 0), hex_to_rgb(LIGHT.background)) <= 1
-    assert all(later < earlier for earlier, later in zip(brightness, brightness[1:], strict=False))
+    assert all(later < earlier for earlier, later in pairwise(brightness))
 
 
 @given(tops)
@@ -126,10 +128,12 @@ def test_text_can_be_read_on_its_background(palette) -> None:
 
 def contrast(one: str, other: str) -> float:
     """Contrast ratio of WCAG 2.2."""
-    light = [
-        0.05 + np.dot([0.2126, 0.7152, 0.0722], [linear(part / 255) for part in hex_to_rgb(c)]) for c in (one, other)
-    ]
-    return float(max(light) / min(light))
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: str) -> float:
+    return float(np.dot([0.2126, 0.7152, 0.0722], [linear(part / 255) for part in hex_to_rgb(colour)]))
 
 
 def linear(part: float) -> float:

@@ -20,9 +20,9 @@ def slow_pool(weights: np.ndarray, mask: np.ndarray, most: int) -> np.ndarray:
     step_q, step_k = math.ceil(n_q / most), math.ceil(n_k / most)
     pooled = np.full((n_heads, math.ceil(n_q / step_q), math.ceil(n_k / step_k)), np.nan)
     for head, q, k in np.ndindex(weights.shape):
-        if mask[head % len(mask), q, k]:
-            block = (head, q // step_q, k // step_k)
-            pooled[block] = np.nanmax([pooled[block], weights[head, q, k]])
+        block = (head, q // step_q, k // step_k)
+        if mask[head % len(mask), q, k] and not weights[head, q, k] <= pooled[block]:
+            pooled[block] = weights[head, q, k]
     return pooled
 
 

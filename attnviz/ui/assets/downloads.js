@@ -60,7 +60,7 @@ async function picture(figure, format) {
 }
 
 async function page(figure) {
-  const source = await (await fetch(`${figure.root}${figure.header.plotly}`)).text();
+  const source = await (await fetch(figure.library)).text();
   const { data, layout } = printable(figure);
   const plain = data.map((trace) => (trace.type === "heatmap" ? { ...trace, hoverinfo: "all", hovertemplate: "query %{y}, key %{x}: %{z:.4f}<extra></extra>" } : trace));
   const json = JSON.stringify({ data: plain, layout }, (_, value) => (ArrayBuffer.isView(value) ? Array.from(value) : value)).replace(/</g, "\\u003c");

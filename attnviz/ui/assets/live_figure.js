@@ -7,13 +7,12 @@ const ARRAYS = { u1: Uint8Array, f4: Float32Array, f8: Float64Array, i4: Int32Ar
 const CONFIG = { displayModeBar: false, responsive: false, doubleClick: "reset", showTips: false };
 const MISSING = 255;
 const figures = new WeakMap();
-let plotly;
 
-export async function show(component, root) {
+export async function show(component, { plotly, library }) {
   const { data, parentElement } = component;
   let figure = figures.get(parentElement);
   if (!figure) figures.set(parentElement, (figure = mount(parentElement)));
-  Object.assign(figure, { component, root });
+  Object.assign(figure, { component, library });
   figure.close ??= () => close(figure);
   const dark = isDark(parentElement);
   if (figure.bytes && figure.dark === dark && same(figure.bytes, data)) return figure.close;
@@ -22,9 +21,8 @@ export async function show(component, root) {
   write(figure, figure.header);
   if (!figure.drawn) figure.plot.style.minHeight = `${figure.header.figure.layout.height}px`;
   try {
-    await (plotly ??= load(`${root}${figure.header.plotly}`));
+    await plotly;
   } catch {
-    plotly = undefined;
     component.setStateValue("failed", true);
     return figure.close;
   }
@@ -100,15 +98,6 @@ function fit(figure, width) {
   figure.width = width;
   if (figure.drawn) figure.due = true;
   if (figure.due && figure.seen) draw(figure);
-}
-
-function load(url) {
-  if (window.Plotly) return Promise.resolve();
-  return new Promise((resolve, reject) => {
-    const script = document.createElement("script");
-    Object.assign(script, { src: url, async: true, onload: resolve, onerror: reject });
-    document.head.append(script);
-  });
 }
 
 function split(bytes) {

@@ -1,0 +1,433 @@
+"""Every page with every registry entry, in the app and alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.core.config import divisors
+from attnviz.core.text import MAX_WORDS
+from attnviz.numbers import THIN_SPACE
+from attnviz.registries import MASKS, POSITIONS
+from attnviz.registry import Annotated, Range
+from attnviz.scenario import DEFAULT_TEXT, DOMAINS, Menu
+from attnviz.shapes import KIndex, Mask, QIndex
+from attnviz.ui import live
+from tests.ui.conftest import PAGES, Opener, link_of, ran
+from tests.ui.drawn import pictures, sentences
+
+MENUS = [name for name, domain in DOMAINS.items() if isinstance(domain, Menu)]
+every_page = pytest.mark.parametrize("page_name", PAGES)
+
+
+def errors(app: AppTest) -> list[str]:
+    from html import unescape
+
+    return [unescape(error.value) for error in app.error]
+
+
+def toasts(app: AppTest) -> list[str]:
+    from html import unescape
+
+    return [unescape(toast.value) for toast in app.toast]
+
+
+@every_page
+def test_a_page_runs_alone_and_again(page_name: str, open_page: Opener) -> None:
+    app = open_page(page_name)
+    first = app.main.markdown[0].value
+
+    ran(app.run())
+
+    assert app.main.markdown[0].value == first
+    assert first.startswith("# ")
+    assert errors(app) == []
+    assert link_of(app) == {}
+
+
+@every_page
+@pytest.mark.parametrize("cold", [False, True], ids=["warm", "cold"])
+def test_a_deep_link_opens_its_page_with_its_settings(
+    page_name: str, cold: bool, open_app: Opener, open_page: Opener
+) -> None:
+    link = {"text": "to be or not", "n_heads": "4", "mask": "causal", "mask.align": "top-left"}
+
+    app = open_app(link, page=page_name, cold=cold)
+
+    assert app.main.markdown[0].value == open_page(page_name).main.markdown[0].value
+    assert link_of(app) == link
+    assert app.selectbox(key="n_heads").value == 4
+    assert app.selectbox(key="mask.align").value == "top-left"
+
+
+@every_page
+@pytest.mark.parametrize("menu", MENUS)
+def test_a_page_runs_with_every_entry_of_a_menu_which_changes_the_link(
+    page_name: str, menu: str, open_page: Opener
+) -> None:
+    domain = DOMAINS[menu]
+    assert isinstance(domain, Menu)
+    app = open_page(page_name)
+
+    for name in [*domain.names()[1:], domain.names()[0]]:
+        ran(app.selectbox(key=menu).select(name).run())
+
+        assert errors(app) == []
+        assert link_of(app).get(menu, _usual(menu)) == name
+        assert {key.partition(".")[0] for key in link_of(app)} <= {menu}
+        for param in domain.registry[name].params:
+            assert _control(app, f"{menu}.{param.name}").value == param.default
+
+
+def _usual(menu: str) -> str:
+    from attnviz.scenario import Scenario
+
+    return getattr(Scenario(), menu).name
+
+
+def _control(app: AppTest, key: str):
+    controls = (*app.slider, *app.selectbox, *app.number_input, *app.toggle)
+    return next(control for control in controls if control.key == key)
+
+
+@every_page
+@pytest.mark.parametrize("weights", ["designed", "random"])
+@pytest.mark.parametrize("input_kind", ["sentence", "vectors"])
+def test_a_page_runs_with_every_input_and_both_kinds_of_weights(
+    page_name: str, weights: str, input_kind: str, open_page: Opener
+) -> None:
+    app = open_page(page_name)
+
+    _choose(app, "input", input_kind)
+    _choose(app, "weights", weights)
+
+    assert errors(app) == []
+    chosen = {"input": input_kind, "weights": weights}
+    assert link_of(app) == {
+        key: value
+        for key, value in chosen.items()
+        if (key, value) not in {("input", "sentence"), ("weights", "designed")}
+    }
+    assert f"over {32 if input_kind == 'vectors' else 11} tokens" in sentences(app)
+
+
+def _choose(app: AppTest, key: str, value: str) -> None:
+    """Press one of a row of buttons."""
+    buttons = next(group for group in app.get("button_group") if group.key == key)
+    ran(buttons.set_value(value).run())
+
+
+@pytest.mark.model
+@every_page
+def test_a_page_runs_with_the_trained_model_and_each_of_its_layers(page_name: str, open_page: Opener) -> None:
+    app = open_page(page_name, {"input": "trained"})
+    assert errors(app) == []
+    assert "12 heads of 32 dimensions over 13 tokens" in sentences(app)
+
+    ran(app.slider(key="layer").set_value(5).run())
+
+    assert "Layer 5 of all-MiniLM-L6-v2" in sentences(app)
+    assert link_of(app) == {"input": "trained", "layer": "5"}
+
+
+@every_page
+def test_without_the_models_files_a_page_says_how_to_get_them_and_keeps_its_settings(
+    page_name: str, open_page: Opener, monkeypatch: pytest.MonkeyPatch, tmp_path
+) -> None:
+    monkeypatch.setenv("ATTNVIZ_MINILM", str(tmp_path))
+
+    app = open_page(page_name, {"input": "trained"})
+
+    assert len(errors(app)) == 1
+    assert errors(app)[0].startswith("`ATTNVIZ_MINILM` must name a folder with model.safetensors")
+    assert app.selectbox(key="mask").value == "full"
+
+
+@every_page
+def test_a_mask_registered_anywhere_is_in_the_menu_with_its_slider_on_the_page_and_in_the_link(
+    page_name: str, open_page: Opener
+) -> None:
+    @MASKS.register(label="Every so many", group="Sparsity", source="this test")
+    def every_so_many(q: QIndex, k: KIndex, *, stride: Annotated[int, Range(1, 9, unit="tokens")] = 2) -> Mask:
+        """A query may attend to every `stride`-th key."""
+        return (q - k) % stride == 0
+
+    try:
+        app = open_page(page_name)
+        menu = app.selectbox(key="sparsity")
+        assert "Every so many" in menu.options
+        ran(menu.select("every_so_many").run())
+
+        slider = app.slider(key="sparsity.stride")
+        assert (slider.label, slider.min, slider.max, slider.value) == ("Stride (tokens)", 1, 9, 2)
+        ran(slider.set_value(3).run())
+
+        assert errors(app) == []
+        assert link_of(app) == {"sparsity": "every_so_many", "sparsity.stride": "3"}
+        assert "every so many" in sentences(app)
+        again = open_page(page_name, link_of(app))
+        assert again.slider(key="sparsity.stride").value == 3
+        if "grid" in pictures(again):
+            _assert_strided(np.asarray(pictures(again)["pattern"].trace()["z"]), 3)
+    finally:
+        MASKS.unregister("every_so_many")
+
+
+def _assert_strided(z: np.ndarray, stride: int) -> None:
+    q, k = np.indices(z.shape)
+    np.testing.assert_array_equal(z < 0, (q - k) % stride != 0)
+
+
+@every_page
+def test_where_the_component_cannot_be_served_a_page_shows_plain_charts(
+    page_name: str, open_page: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live_pictures = pictures(open_page(page_name))
+    monkeypatch.setattr(live, "is_available", lambda: False)
+
+    app = open_page(page_name, {"text": "<b>x</b> $y$ *z*", "mask": "causal"})
+
+    assert errors(app) == []
+    assert pictures(app) == {}
+    assert len(app.get("plotly_chart")) == len(live_pictures)
+    assert all(chart.proto.alt for chart in app.get("plotly_chart"))
+    for sent in live_pictures.values():
+        if not sent.header["title"].startswith(("Which keys", "What does")):
+            assert f"##### {sent.header['title']}" in sentences(app)
+
+
+@every_page
+def test_every_live_figure_has_a_question_an_answer_a_caption_and_an_alt_text(
+    page_name: str, open_page: Opener
+) -> None:
+    found = pictures(open_page(page_name))
+
+    for name, sent in found.items():
+        assert sent.header["title"].endswith("?"), name
+        assert all(sent.header[words].endswith(".") for words in ("answer", "caption", "alt")), name
+
+
+@every_page
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("word", ["word"]),
+        ("<script>alert(1)</script>", ["<", "script", ">", "alert", "(", "1", ")", "<", "/", "script", ">"]),
+        ("שלום עולם", ["שלום", "עולם"]),
+        ("🙂 👩\u200d💻", ["🙂", "👩\u200d💻"]),
+        ("a\x07b \x1b[0m", None),
+        ("$x$ [a](b) `c` *d*", None),
+        ("1 2 3 2024", ["1", "2", "3", "2024"]),
+    ],
+    ids=["one word", "script", "right to left", "emoji", "control characters", "markdown", "numbers"],
+)
+def test_a_page_shows_any_text_literally(
+    page_name: str, text: str, tokens: list[str] | None, open_page: Opener
+) -> None:
+    app = open_page(page_name, {"text": text})
+
+    assert errors(app) == []
+    assert link_of(app)["text"] == text
+    found = pictures(app)
+    if tokens and "pattern" in found:
+        assert found["pattern"].figure["layout"]["meta"]["cells"]["rows"] == tokens
+
+
+@every_page
+@pytest.mark.parametrize("text", ["", "   ", "\n\t"], ids=["empty", "blanks", "newline"])
+def test_a_text_without_a_word_is_asked_for_in_one_sentence_with_the_settings_kept(
+    page_name: str, text: str, open_page: Opener
+) -> None:
+    app = open_page(page_name, {"n_heads": "4"})
+
+    ran(app.text_area(key="text").set_value(text).run())
+
+    assert [error.partition(";")[0] for error in errors(app)] == ["`text` must hold at least one word"]
+    assert app.main.markdown[0].value.startswith("# ")
+    assert app.selectbox(key="n_heads").value == 4
+    assert link_of(app) == {"text": text, "n_heads": "4"}
+    ran(app.text_area(key="text").set_value("better").run())
+    assert errors(app) == []
+
+
+@every_page
+def test_of_5000_words_the_first_512_are_used_and_that_is_said(page_name: str, open_page: Opener) -> None:
+    app = open_page(page_name, {"text": "w " * 5000, "d_model": "8", "n_heads": "1"})
+
+    assert f"The text has 5{THIN_SPACE}000 words; only the first {MAX_WORDS} are used." in sentences(app)
+    assert f"over {MAX_WORDS} tokens" in sentences(app)
+
+
+@every_page
+def test_rotary_positions_refuse_an_odd_width_of_a_head_in_words_and_keep_the_page(
+    page_name: str, open_page: Opener
+) -> None:
+    app = open_page(page_name, {"d_model": "12", "n_heads": "4", "position": "rotary"})
+
+    assert len(errors(app)) == 1
+    assert "even" in errors(app)[0]
+    assert "3" in errors(app)[0]
+    assert app.selectbox(key="position").value == "rotary"
+    ran(app.selectbox(key="n_heads").select(6).run())
+    assert errors(app) == []
+
+
+@every_page
+def test_too_many_weights_are_refused_before_they_are_computed(page_name: str, open_page: Opener) -> None:
+    app = open_page(page_name, {"input": "vectors", "n_tokens": "2048", "n_heads": "32"})
+
+    assert errors(app) == [
+        "`n_heads` times the square of the length must be at most 67,108,864 weights; "
+        "got n_heads=32, n_tokens=2048. Try 16 heads or fewer, or a shorter length."
+    ]
+
+
+@every_page
+def test_sharpness_0_makes_every_head_uniform(page_name: str, open_page: Opener) -> None:
+    app = open_page(page_name)
+
+    ran(app.slider(key="sharpness").set_value(0.0).run())
+
+    assert link_of(app) == {"sharpness": "0.0"}
+    frame = app.dataframe[0].value if app.dataframe else None
+    if frame is not None and "entropy_bits" in frame:
+        np.testing.assert_allclose(frame["entropy_bits"], frame["entropy_bits_uniform"], atol=1e-5)
+    if "redundancy" in pictures(app):
+        assert "nearly the same map: cosine 1.00" in pictures(app)["redundancy"].header["answer"]
+
+
+@every_page
+def test_a_mask_that_allows_nothing_is_said_and_drawn(page_name: str, open_page: Opener) -> None:
+    app = open_page(page_name, {"padding": "padding_left", "padding.padded": "64"})
+
+    assert errors(app) == []
+    found = pictures(app)
+    if "pattern" in found:
+        assert (found["pattern"].trace()["z"] < 0).all()
+        assert found["pattern"].header["answer"] == "The mask allows no pair: every weight is 0."
+    if "distance" in found:
+        assert found["distance"].header["answer"] == "No query has a key it may attend to."
+
+
+@every_page
+def test_one_token_is_not_announced_as_heads_that_do_the_same(page_name: str, open_page: Opener) -> None:
+    found = pictures(open_page(page_name, {"text": "alone"}))
+
+    if "redundancy" in found:
+        assert found["redundancy"].header["answer"] == (
+            "With one token every head has the same map: too short to tell heads apart."
+        )
+
+
+def test_the_heads_offered_are_those_that_divide_the_width_and_follow_it(open_app: Opener) -> None:
+    app = open_app()
+
+    for width, heads in ((12, 6), (32, 4), (2, 2), (64, 2)):
+        ran(app.selectbox(key="d_model").select(width).run())
+        assert app.selectbox(key="n_heads").options == [str(number) for number in divisors(width)]
+        assert app.selectbox(key="n_heads").value == heads
+        assert errors(app) == []
+
+
+def test_a_link_with_heads_that_do_not_divide_the_width_opens_and_says_so(open_app: Opener) -> None:
+    app = open_app({"n_heads": "3", "d_model": "32", "seed": "7"})
+
+    assert len(toasts(app)) == 1
+    assert "`n_heads` must divide `d_model`; got n_heads=3, d_model=32. Try 1, 2, 4, 8, 16 or 32." in toasts(app)[0]
+    assert link_of(app) == {"d_model": "32", "n_heads": "2", "seed": "7"}
+    ran(app.run())
+    assert toasts(app) == [], "said once"
+
+
+@every_page
+def test_a_hostile_link_opens_and_everything_ignored_is_named_once_and_literally(
+    page_name: str, open_page: Opener
+) -> None:
+    link = {
+        "<script>x</script>": "1",
+        "mask": "<b>bold</b>",
+        "d_model": "9" * 400,
+        "sharpness": "nan",
+        "seed": "$x$",
+        "layer.x": "1",
+        "text": "to be",
+    }
+
+    app = open_page(page_name, link)
+
+    assert len(toasts(app)) == 1
+    for part in ("`<script>x</script>`", "<b>bold</b>", "`d_model`", "sharpness=nan", "seed=$x$", "`layer`"):
+        assert part in toasts(app)[0]
+    raw = app.toast[0].value
+    assert not set("<>$") & set(raw)
+    assert link_of(app) == {"text": "to be"}
+    assert errors(app) == []
+
+
+def test_the_playground_shows_the_weights_of_the_chosen_head_and_cell(open_app: Opener) -> None:
+    app = open_app({"mask": "causal", "head": "1", "query": "3", "key": "2"})
+
+    found = pictures(app)
+
+    assert list(found) == ["grid", "pattern", "query_row", "redundancy", "distance"]
+    assert found["pattern"].header["title"] == "Which keys does head 1 (previous token) look at?"
+    z = found["pattern"].trace()["z"]
+    np.testing.assert_array_equal(z < 0, np.triu(np.ones((11, 11), dtype=bool), k=1))
+    np.testing.assert_allclose(np.where(z < 0, 0, z).sum(axis=1), 1, atol=1e-6)
+    assert found["query_row"].header["title"] == "What does query 3 “on” look at?"
+    assert found["query_row"].header["answer"].startswith("It gives 0.99")
+    np.testing.assert_allclose(found["query_row"].trace()["x"], np.where(z[3] < 0, 0, z[3]), atol=1e-7)
+
+
+def test_a_long_input_is_pooled_in_the_grid_and_that_is_said(open_app: Opener) -> None:
+    app = open_app({"input": "vectors", "n_tokens": "300", "d_model": "16", "n_heads": "2"})
+
+    found = pictures(app)
+
+    assert "Each cell is the largest of 3 × 3 weights." in found["grid"].header["caption"]
+    assert "zoom in to at most 256 tokens for every weight" in found["pattern"].header["caption"]
+    assert found["pattern"].trace()["z"].shape == (150, 150)
+    assert max(len(sent.figure["layout"]["yaxis"].get("tickvals") or ()) for sent in found.values()) <= 40
+
+
+def test_of_many_heads_the_grid_says_which_are_shown(open_app: Opener) -> None:
+    app = open_app({"text": "a b c", "d_model": "128", "n_heads": "128", "head": "70"})
+
+    grid = pictures(app)["grid"]
+
+    assert "Heads 64 to 127 of 128 are shown." in grid.header["caption"]
+    assert grid.figure["layout"]["meta"]["cells"]["heads"] == list(range(64, 128))
+
+
+def test_the_table_of_heads_has_every_measure_beside_its_baseline(open_app: Opener) -> None:
+    frame = open_app({"mask": "causal"}).dataframe[0].value
+
+    assert list(frame["head"]) == list(range(8))
+    assert list(frame["role"][:2]) == ["same word", "previous token"]
+    uniform = frame.loc[frame["role"] == "uniform"].iloc[0]
+    assert uniform["entropy_bits"] == pytest.approx(uniform["entropy_bits_uniform"], abs=1e-5)
+    assert uniform["mean_distance_tokens"] == pytest.approx(2.5, abs=1e-5)
+
+
+def test_the_menu_leads_to_every_page_and_takes_the_link_along(open_app: Opener) -> None:
+    app = open_app({"n_heads": "4", "text": "a & b"})
+
+    links = app.get("page_link")
+
+    assert len(links) == len(PAGES)
+    assert {link.proto.query_string for link in links} == {"text=a+%26+b&n_heads=4"}
+
+
+def test_the_default_sentence_is_in_the_text_field(open_app: Opener) -> None:
+    assert open_app().text_area(key="text").value == DEFAULT_TEXT
+
+
+@pytest.mark.parametrize("position", POSITIONS.names())
+def test_the_sentence_on_screen_names_masks_and_positions(position: str, open_app: Opener) -> None:
+    app = open_app({"mask": "causal", "sparsity": "sliding_window", "position": position})
+
+    said = sentences(app)
+
+    assert "causal mask, sliding window" in said
+    assert f"{'no' if position == 'none' else POSITIONS[position].label} positions" in said

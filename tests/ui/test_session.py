@@ -1,0 +1,192 @@
+"""Widgets, scenario and link stay the same thing, over page switches and visits."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.scenario import DEFAULT_TEXT, Scenario
+from tests.ui.conftest import PAGES, Opener, link_of, ran
+from tests.ui.drawn import pictures
+
+LINK = {
+    "input": "vectors",
+    "n_tokens": "7",
+    "d_model": "48",
+    "n_heads": "4",
+    "sparsity": "sliding_window",
+    "sparsity.window": "5",
+    "position": "rotary",
+    "weights": "random",
+    "seed": "12",
+    "scale": "viridis",
+    "shared_scale": "0",
+}
+
+
+def switched(app: AppTest, page: str) -> AppTest:
+    return ran(app.switch_page(f"pages/{page}.py").run())
+
+
+def test_a_link_sets_every_widget(open_app: Opener) -> None:
+    app = open_app(LINK)
+
+    assert link_of(app) == LINK
+    assert app.number_input(key="n_tokens").value == 7
+    assert (app.selectbox(key="d_model").value, app.selectbox(key="n_heads").value) == (48, 4)
+    assert app.slider(key="sparsity.window").value == 5
+    assert app.selectbox(key="position").value == "rotary"
+    assert app.number_input(key="seed").value == 12
+    assert app.selectbox(key="scale").value == "viridis"
+    assert app.toggle(key="shared_scale").value is False
+
+
+def test_a_change_of_page_keeps_every_setting_there_and_back(open_app: Opener) -> None:
+    app = open_app(LINK)
+
+    for page in (*PAGES, *reversed(PAGES)):
+        switched(app, page)
+        assert link_of(app) == LINK, page
+        assert app.selectbox(key="n_heads").value == 4
+        assert app.number_input(key="n_tokens").value == 7
+
+
+def test_settings_made_on_one_page_are_those_of_the_next(open_app: Opener) -> None:
+    app = open_app()
+
+    ran(app.selectbox(key="mask").select("causal").run())
+    ran(app.selectbox(key="mask.align").select("top-left").run())
+    switched(app, "heads")
+    assert app.selectbox(key="mask.align").value == "top-left"
+    ran(app.selectbox(key="n_heads").select(2).run())
+    switched(app, "playground")
+
+    assert link_of(app) == {"n_heads": "2", "mask": "causal", "mask.align": "top-left"}
+
+
+def test_each_widget_changes_its_own_part_of_the_link(open_app: Opener) -> None:
+    app = open_app()
+
+    for change, key, value in (
+        (lambda: app.text_area(key="text").set_value("a b"), "text", "a b"),
+        (lambda: app.selectbox(key="d_model").select(128), "d_model", "128"),
+        (lambda: app.selectbox(key="n_heads").select(16), "n_heads", "16"),
+        (lambda: app.slider(key="sharpness").set_value(2.0), "sharpness", "2.0"),
+        (lambda: app.number_input(key="seed").set_value(9), "seed", "9"),
+        (lambda: app.selectbox(key="scale").select("cividis"), "scale", "cividis"),
+        (lambda: app.toggle(key="shared_scale").set_value(False), "shared_scale", "0"),
+        (lambda: app.selectbox(key="head").select(3), "head", "3"),
+        (lambda: app.selectbox(key="query").select(1), "query", "1"),
+        (lambda: app.selectbox(key="key").select(1), "key", "1"),
+    ):
+        before = link_of(app)
+        ran(change().run())
+        assert link_of(app) == {**before, key: value}
+
+
+def test_the_length_is_kept_while_the_input_is_a_sentence_and_the_sentence_while_it_is_vectors(
+    open_app: Opener,
+) -> None:
+    app = open_app({"text": "to be or not"})
+
+    _choose_input(app, "vectors")
+    ran(app.number_input(key="n_tokens").set_value(7).run())
+    _choose_input(app, "sentence")
+    assert app.text_area(key="text").value == "to be or not"
+    ran(app.run())
+    _choose_input(app, "vectors")
+
+    assert app.number_input(key="n_tokens").value == 7
+    assert link_of(app) == {"input": "vectors", "text": "to be or not", "n_tokens": "7"}
+
+
+def _choose_input(app: AppTest, kind: str) -> None:
+    group = next(group for group in app.get("button_group") if group.key == "input")
+    ran(group.set_value(kind).run())
+
+
+def test_another_entry_of_a_menu_has_its_own_parameters_and_the_first_ones_do_not_leak(open_app: Opener) -> None:
+    app = open_app({"padding": "padding_left", "padding.padded": "3"})
+
+    ran(app.selectbox(key="padding").select("no_padding").run())
+
+    assert link_of(app) == {}
+
+
+def test_a_new_link_in_the_same_session_sets_the_widgets_again(open_app: Opener) -> None:
+    app = open_app({"n_heads": "4"})
+    ran(app.selectbox(key="n_heads").select(2).run())
+
+    app.query_params.clear()
+    app.query_params.update({"n_heads": "16", "mask": "causal"})
+    ran(app.run())
+
+    assert app.selectbox(key="n_heads").value == 16
+    assert app.selectbox(key="mask").value == "causal"
+    assert link_of(app) == {"n_heads": "16", "mask": "causal"}
+
+
+def test_reset_brings_the_default_scenario_back(open_app: Opener) -> None:
+    app = open_app({**LINK, "text": "to be"})
+
+    ran(next(button for button in app.button if button.label == "Reset").click().run())
+
+    assert link_of(app) == {}
+    assert app.text_area(key="text").value == DEFAULT_TEXT
+
+
+def test_a_new_seed_is_a_new_seed(open_app: Opener) -> None:
+    app = open_app({"seed": "5"})
+
+    ran(next(button for button in app.button if button.label == "New seed").click().run())
+
+    assert link_of(app).get("seed", "0") == str(app.number_input(key="seed").value)
+    assert 0 <= app.number_input(key="seed").value <= 999_999
+
+
+def test_a_head_that_a_smaller_setting_lacks_is_lowered_to_its_last(open_app: Opener) -> None:
+    app = open_app({"head": "7", "query": "10", "key": "9"})
+
+    ran(app.selectbox(key="n_heads").select(4).run())
+    ran(app.text_area(key="text").set_value("a b c").run())
+
+    assert (app.selectbox(key="head").value, app.selectbox(key="query").value, app.selectbox(key="key").value) == (
+        3,
+        2,
+        2,
+    )
+
+
+def test_the_link_to_copy_is_the_link_in_the_address_bar(open_app: Opener) -> None:
+    app = open_app({"text": "a & b=c", "n_heads": "4"})
+
+    assert app.sidebar.get("code")[0].value.partition("?")[2] == "text=a+%26+b%3Dc&n_heads=4"
+
+
+def test_only_the_mask_changes_when_the_mask_is_changed(open_app: Opener) -> None:
+    app = open_app({"query": "10"})
+    before = pictures(app)["query_row"].header["answer"]
+
+    ran(app.selectbox(key="mask").select("causal").run())
+
+    assert pictures(app)["query_row"].header["answer"] == before, "the last query may attend to every key either way"
+
+
+@pytest.mark.parametrize("page_name", PAGES)
+def test_the_first_change_after_a_cold_deep_link_changes_nothing_else(page_name: str, open_app: Opener) -> None:
+    app = open_app({"d_model": "32", "text": "to be or not"}, page=page_name, cold=True)
+
+    ran(app.selectbox(key="mask").select("causal").run())
+
+    assert link_of(app) == {"d_model": "32", "text": "to be or not", "mask": "causal"}
+    assert app.text_area(key="text").value == "to be or not"
+
+
+def test_the_defaults_of_the_widgets_are_those_of_the_scenario(open_app: Opener) -> None:
+    app, default = open_app(), Scenario()
+
+    assert app.selectbox(key="d_model").value == default.d_model
+    assert app.selectbox(key="n_heads").value == default.n_heads
+    assert app.slider(key="sharpness").value == default.sharpness
+    assert app.number_input(key="seed").value == default.seed
+    assert app.toggle(key="shared_scale").value is default.shared_scale
