@@ -23,7 +23,7 @@ def grid(scenario: Scenario, layer: Layer, head: int) -> None:
     if small.step_q > 1 or small.step_k > 1:
         caption += f" Each cell is the largest of {small.step_q} × {small.step_k} weights."
     if len(heads) < layer.trace.n_heads:
-        caption += f" Heads {heads[0]} to {heads[-1]} of {layer.trace.n_heads} are layer."
+        caption += f" Heads {heads[0]} to {heads[-1]} of {layer.trace.n_heads} are shown."
     if not scenario.shared_scale:
         caption += " Each head is coloured up to its own largest weight."
     show.figure(

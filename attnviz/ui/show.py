@@ -17,7 +17,7 @@ def figure(picture: go.Figure, *, key: str, words: Words, on_click: Callable[[],
     """A live figure, or a plain Plotly chart where that cannot be served."""
     if live.is_available() and live.draw(picture, key=key, words=words, on_click=on_click):
         return
-    st.markdown(f"##### {plain(words.title)}")
+    st.markdown(f"### {plain(words.title)}")
     st.markdown(plain(words.answer))
     chart = go.Figure(recoloured(picture.to_plotly_json())) if st.context.theme.type == "dark" else picture
     hover = "row %{y}, column %{x}: %{z:.4g}<extra></extra>"
@@ -48,7 +48,7 @@ def table(
     frame: pd.DataFrame, *, key: str, title: str, caption: str, labels: Mapping[str, str], file_name: str
 ) -> None:
     """A table that can be sorted and searched, with its numbers as CSV."""
-    st.markdown(f"##### {title}")
+    st.markdown(f"### {title}")
     config = {
         name: st.column_config.NumberColumn(labels.get(name, name), format="%.3g")
         if frame[name].dtype.kind == "f"

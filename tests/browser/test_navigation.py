@@ -90,4 +90,4 @@ def test_a_hostile_link_opens_the_app_with_one_toast_naming_what_was_ignored(
         expect(toast).to_contain_text(word)
     assert page.locator("img[src=x]").count() == 0
     expect(page.get_by_text("2 heads of 16 dimensions")).to_be_visible()
-    assert link_of(page) == {"n_heads": "2", "d_model": "32"}
+    assert link_of(page) == {"n_heads": "2", "d_model": "32", "sparsity": "sliding_window"}
