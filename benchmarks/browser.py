@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import statistics
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -163,7 +165,7 @@ def visit(floor_server: Server) -> Iterator[dict[str, object]]:
             "visit: Playground": (product.address, "[data-drawn]"),
         }
         times: dict[str, list[tuple[float, float]]] = {name: [] for name in seen}
-        for _ in range(9):
+        for _ in range(8):
             for name, (address, selector) in seen.items():
                 times[name].append(first_visit(browser, address, selector))
         for name, found in times.items():
@@ -177,19 +179,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="measure these parts alone")
     parts = parser.parse_args().only
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     begun, load = time.monotonic(), os.getloadavg()[0]
     rows: list[dict[str, object]] = []
     with app("benchmarks/apps/floor.py") as floor:
-        for part in parts:
-            if part == "grid":
-                rows += grid(floor)
-            elif part == "page":
-                rows += page(floor)
-            elif part == "visit":
-                rows += visit(floor)
-            else:
-                rows += peer(floor, part)
-    report.write(rows, set(parts), load=load, seconds=time.monotonic() - begun)
+        for i, part in enumerate(parts, start=1):
+            rows += measured(part, floor)
+            text = report.write(rows, set(parts[:i]), load=load, seconds=time.monotonic() - begun)
+    print(text)
+
+
+def measured(part: str, floor: Server) -> Iterator[dict[str, object]]:
+    named = {"grid": grid, "page": page, "visit": visit}
+    return named[part](floor) if part in named else peer(floor, part)
 
 
 if __name__ == "__main__":

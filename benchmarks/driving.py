@@ -58,23 +58,22 @@ def app(script: str, scripts: str = "") -> Iterator[Server]:
     with tempfile.TemporaryFile() as log:
         running = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
         try:
-            wait_for(f"http://localhost:{port}/_stcore/health")
+            if not has_started(running, f"http://localhost:{port}/_stcore/health"):
+                log.seek(0)
+                raise RuntimeError(f"{script} did not start:\n{log.read().decode()}")
             yield Server(f"http://localhost:{port}", psutil.Process(running.pid))
         finally:
             running.terminate()
             running.wait(timeout=30)
 
 
-def wait_for(address: str, patience: float = 60) -> None:
+def has_started(running: subprocess.Popen[bytes], address: str, patience: float = 60) -> bool:
     deadline = time.monotonic() + patience
-    while True:
-        try:
-            with urllib.request.urlopen(address, timeout=2):
-                return
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)
+    while running.poll() is None and time.monotonic() < deadline:
+        with suppress(OSError), urllib.request.urlopen(address, timeout=2):
+            return True
+        time.sleep(0.1)
+    return False
 
 
 @contextmanager
@@ -240,6 +239,7 @@ def first_visit(browser: Browser, address: str, selector: str) -> tuple[float, f
     page = context.new_page()
     cdp = context.new_cdp_session(page)
     cdp.send("Performance.enable", {"timeDomain": "threadTicks"})
+    page.wait_for_timeout(1500)  # The new window's own drawing would be in the way.
     page.goto(address, wait_until="commit")
     painted = float(page.evaluate("selector => bench.first(selector)", selector))
     metrics = cdp.send("Performance.getMetrics")["metrics"]

@@ -2,6 +2,7 @@
 (() => {
   if (window !== window.top) return;
   const bench = (window.bench = { marks: 0, painted: 0, pressed: 0 });
+  const PATIENCE_MS = 120_000;
   const DRAWN = { attributes: true, attributeFilter: ["data-drawn"], subtree: true };
   const WRITTEN = { childList: true, characterData: true, subtree: true };
 
@@ -35,10 +36,12 @@
   // the script has stopped and nothing more has been painted for a while.
   bench.change = (quiet) => {
     Object.assign(bench, { painted: 0, pressed: 0 });
-    bench.done = new Promise((resolve) => {
+    const start = performance.now();
+    bench.done = new Promise((resolve, reject) => {
       const look = () => {
         const isOver = bench.pressed && bench.painted > bench.pressed && performance.now() - bench.painted >= quiet;
         if (isOver && !isRunning()) resolve(bench.painted - bench.pressed);
+        else if (performance.now() - start > PATIENCE_MS) reject(new Error("nothing was painted"));
         else setTimeout(look, 25);
       };
       setTimeout(look, 25);

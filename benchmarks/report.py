@@ -35,8 +35,8 @@ def times(row: Row) -> float:
     return float(row["painted_ms"]) / float(row["floor_painted_ms"])
 
 
-def write(rows: list[Row], parts: set[str], *, load: float, seconds: float) -> None:
-    """Write `results.json` and `results.md`; parts that were not measured are kept from the run before."""
+def write(rows: list[Row], parts: set[str], *, load: float, seconds: float) -> str:
+    """Write `results.json` and `results.md`, and give the latter; parts not measured are kept from the run before."""
     file = FOLDER / "results.json"
     rows = with_common_floor(rows)
     if file.exists():
@@ -47,7 +47,7 @@ def write(rows: list[Row], parts: set[str], *, load: float, seconds: float) -> N
     file.write_text(json.dumps({"facts": facts, "rows": rows}, indent=1) + "\n", encoding="utf-8")
     text = markdown(rows, facts)
     (FOLDER / "results.md").write_text(text, encoding="utf-8")
-    print(text)
+    return text
 
 
 ORDER = ("grid", "page", "bertviz", "circuitsvis", "visit")

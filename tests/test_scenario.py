@@ -34,7 +34,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
     return Scenario(**chosen)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(scenarios())
 def test_a_link_gives_back_the_scenario_it_was_made_of(scenario: Scenario) -> None:
     assert from_query(scenario.to_query()) == (scenario, [])
@@ -183,7 +183,7 @@ hostile_values = st.one_of(
 )
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(st.dictionaries(st.sampled_from(known_keys()) | st.text(max_size=20), hostile_values, max_size=8))
 def test_no_link_raises_and_each_part_that_was_ignored_is_named_in_a_short_sentence(link: dict[str, str]) -> None:
     scenario, problems = from_query(link)

@@ -18,7 +18,7 @@ from attnviz.figures.theme import LIGHT, axis, figure, layout
 
 MOST_HEADS = 64
 MOST_SIDE = 128
-MOST_CELLS = 1 << 18
+MOST_CELLS = 1 << 16
 LEAST_SIDE = 24
 USUAL_SIDE = 128
 MOST_USUAL = 24
@@ -51,7 +51,7 @@ class Overview:
 
 
 def overview(trace: AttentionTrace, head: int) -> Overview:
-    """The block of at most 64 heads that holds the chosen one, pooled to at most 128 cells a side and 2^18 in all."""
+    """The block of at most 64 heads that holds the chosen one, pooled to at most 128 cells a side and 2^16 in all."""
     first = head // MOST_HEADS * MOST_HEADS
     shown = trace.weights[first : first + MOST_HEADS]
     mask = trace.mask if trace.mask.shape[0] == 1 else trace.mask[first : first + MOST_HEADS]

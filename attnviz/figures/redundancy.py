@@ -15,22 +15,46 @@ from attnviz.shapes import HeadPairs
 
 MOST_TICKS = 24
 MOST_NAMES = 12
+MOST_HEADS = 256
+
+
+def block_of(head: int, n_heads: int) -> slice:
+    """The block of at most 256 heads that holds this one.
+
+    >>> block_of(300, 2048)
+    slice(256, 512, None)
+    """
+    start = head // MOST_HEADS * MOST_HEADS
+    return slice(start, min(start + MOST_HEADS, n_heads))
 
 
 def similarity_matrix(
     similarity: HeadPairs, roles: Sequence[str], *, selected: int, scale: str, value: str, height: int = 340
 ) -> go.Figure:
-    """Head by head: dark where two heads do the same."""
+    """Head by head: dark where two heads do the same; of many heads, the block of 256 that holds the chosen one."""
     n_heads = similarity.shape[0]
-    places = list(range(0, n_heads, max(1, -(-n_heads // MOST_TICKS))))
+    block = block_of(selected, n_heads)
+    edges = (block.start - 0.5, block.stop - 0.5)
+    places = list(range(block.start, block.stop, max(1, -(-(block.stop - block.start) // MOST_TICKS))))
     colours = WeightScale(scale, 1.0, has_forbidden=False)
     labels = tuple(f"head {head}{f' {role}' if role else ''}" for head, role in enumerate(roles))
     cells = Cells(
-        value=value, heads=(), roles=(), rows=labels, columns=labels, row_name="", column_name="", click="pair"
+        value=value,
+        heads=(),
+        roles=(),
+        rows=labels,
+        columns=labels,
+        row_name="",
+        column_name="",
+        first_row=block.start,
+        first_column=block.start,
+        click="pair",
     )
     heatmap: dict[str, object] = {
         "type": "heatmap",
-        "z": similarity.astype(np.float32),
+        "z": similarity[block, block].astype(np.float32),
+        "x0": block.start,
+        "y0": block.start,
         **colours.trace_options(),
         "colorbar": colours.colorbar(value),
         "hoverinfo": "none",
@@ -48,17 +72,17 @@ def similarity_matrix(
         shapes=[
             {
                 "type": "rect",
-                "x0": -0.5,
-                "x1": n_heads - 0.5,
+                "x0": edges[0],
+                "x1": edges[1],
                 "y0": selected - 0.5,
                 "y1": selected + 0.5,
                 "line": line,
             }
         ],
-        xaxis=axis("head (column)", range=[-0.5, n_heads - 0.5], constrain="domain", constraintoward="left", **ticks),
+        xaxis=axis("head (column)", range=[*edges], constrain="domain", constraintoward="left", **ticks),
         yaxis=axis(
             "head (row)",
-            range=[n_heads - 0.5, -0.5],
+            range=[*reversed(edges)],
             scaleanchor="x",
             constrain="domain",
             constraintoward="top",

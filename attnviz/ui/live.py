@@ -24,7 +24,7 @@ from streamlit.components.v2 import component
 
 from attnviz.figures.theme import DARK_FOR_LIGHT
 
-MOST_EXACT = 1 << 16
+MOST_EXACT = 1 << 17
 MISSING = 255
 ASSETS = Path(__file__).parent / "assets"
 PLOTLY = Path(plotly.__file__).parent / "package_data"
@@ -59,7 +59,7 @@ def encoded(figure: go.Figure, name: str, words: Words) -> bytes:
 
     Notes
     -----
-    Heatmaps of more than 65,536 cells are sent as 254 levels between their `zmin` and `zmax`, NaN as 255.
+    Heatmaps of more than 131,072 cells are sent as 254 levels between their `zmin` and `zmax`, NaN as 255.
     """
     blob = _Blob()
     spec = figure.to_plotly_json()

@@ -56,6 +56,18 @@ def test_the_rows_of_the_similarity_matrix_are_named_where_the_heads_are_few() -
     assert list(many.layout.yaxis.ticktext) == [str(head) for head in range(0, 30, 2)]
 
 
+@pytest.mark.parametrize(("selected", "shown"), [(0, range(256)), (299, range(256, 300))])
+def test_of_more_than_256_heads_the_block_around_the_chosen_one_is_shown_in_its_place(
+    selected: int, shown: range
+) -> None:
+    similarity, picture = matrix_of(random_trace(300, 2), ("",) * 300, selected=selected)
+
+    heatmap, cells = picture.data[0], picture.layout.meta["cells"]
+    np.testing.assert_array_equal(heatmap.z, similarity[np.ix_(shown, shown)].astype(np.float32))
+    assert heatmap.x0 == heatmap.y0 == cells["first_row"] == cells["first_column"] == shown[0]
+    assert all(place in shown for place in picture.layout.xaxis.tickvals)
+
+
 def panel(trace, roles=None, selected: int = 0):
     values, uniform = measured(trace, "mean_distance"), baseline(trace, "mean_distance")
     return values, uniform, distance_panel(values, uniform, roles or ("",) * trace.n_heads, selected=selected)

@@ -109,12 +109,13 @@ def test_of_100_heads_the_64_around_the_chosen_one_are_shown(head: int) -> None:
     assert len(frames) == 1
 
 
-@given(st.integers(1, 64), st.integers(1, 2048))
+@pytest.mark.parametrize(("n_heads", "n"), [(1, 500), (8, 129), (16, 300), (64, 140)])
 def test_what_the_grid_draws_is_bounded(n_heads: int, n: int) -> None:
-    side = min(MOST_SIDE, int((MOST_CELLS / n_heads) ** 0.5))
+    small = overview(random_trace(n_heads, n), 0)
 
-    assert side >= 64
-    assert math.ceil(n / max(1, math.ceil(n / side))) ** 2 * n_heads <= MOST_CELLS
+    assert small.maps.size <= MOST_CELLS
+    assert max(small.maps.shape[1:]) <= MOST_SIDE
+    assert small.maps.shape == (n_heads, math.ceil(n / small.step_q), math.ceil(n / small.step_k))
 
 
 @given(st.integers(1, MOST_HEADS), st.integers(2, 16))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest, app_test
 from streamlit.util import calc_hash
@@ -18,12 +17,6 @@ Opener = Callable[..., AppTest]
 
 class _PagesManager(PagesManager):
     """Takes the reset of the page discovery that AppTest does before each run, and no real server does."""
-
-
-@pytest.fixture(autouse=True)
-def _fresh_caches() -> Iterator[None]:
-    yield
-    st.cache_resource.clear()
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from attnviz.figures import attention_heatmap, head_grid
 from attnviz.figures.grid import overview
 from attnviz.figures.theme import DARK_FOR_LIGHT, LIGHT, SINGLE_HUE, figure
 from attnviz.registries import MASKS
+from attnviz.ui import live
 from attnviz.ui.live import MOST_EXACT, Words, encoded
 from tests.figures.traces import NASTY, random_trace, sentence_trace
 from tests.ui.drawn import decoded
@@ -28,11 +29,11 @@ def heatmap(z: np.ndarray, low: float = 0.0, high: float = 1.0) -> go.Figure:
 
 
 def sent(picture: go.Figure):
-    return decoded(encoded(picture, "name", WORDS, "plotly.min.js"))
+    return decoded(encoded(picture, "name", WORDS))
 
 
 def test_the_block_is_the_length_of_the_header_the_header_and_the_arrays() -> None:
-    block = encoded(heatmap(np.array([[1, 2]], dtype=np.float32)), "name", WORDS, "plotly.min.js")
+    block = encoded(heatmap(np.array([[1, 2]], dtype=np.float32)), "name", WORDS)
 
     (length,) = struct.unpack("<I", block[:4])
     header = json.loads(block[4 : 4 + length])
@@ -43,7 +44,7 @@ def test_the_block_is_the_length_of_the_header_the_header_and_the_arrays() -> No
 def test_the_words_around_a_picture_arrive_as_they_are() -> None:
     header = sent(heatmap(np.zeros((1, 1)))).header
 
-    assert (header["name"], header["plotly"], header["quantised"]) == ("name", "plotly.min.js", False)
+    assert (header["name"], header["quantised"]) == ("name", False)
     assert Words(header["title"], header["answer"], header["caption"], header["alt"]) == WORDS
     assert header["dark"] == DARK_FOR_LIGHT
 
@@ -74,7 +75,7 @@ def test_arrays_of_any_kind_and_length_arrive_where_they_belong(dtype: type) -> 
 
 
 @pytest.mark.parametrize(("cells", "exact"), [(MOST_EXACT, True), (MOST_EXACT + 256, False)])
-def test_a_map_is_exact_up_to_65536_cells_and_within_one_level_beyond(cells: int, exact: bool) -> None:
+def test_a_map_is_exact_up_to_a_number_of_cells_and_within_one_level_beyond(cells: int, exact: bool) -> None:
     z = np.random.default_rng(0).random((256, cells // 256)).astype(np.float32)
     z[3, 5:40] = np.nan
     z[0, :2] = 0, 1
@@ -91,7 +92,7 @@ def test_a_map_is_exact_up_to_65536_cells_and_within_one_level_beyond(cells: int
 
 
 def test_values_outside_the_scale_are_sent_as_its_ends() -> None:
-    z = np.full((300, 300), 0.5, dtype=np.float32)
+    z = np.full((257, MOST_EXACT // 256), 0.5, dtype=np.float32)
     z[0, :2] = -7, 7
 
     found = sent(heatmap(z)).trace()["z"]
@@ -100,7 +101,7 @@ def test_values_outside_the_scale_are_sent_as_its_ends() -> None:
 
 
 def test_only_heatmaps_are_sent_in_levels() -> None:
-    x = np.linspace(0, 5, 70_000)
+    x = np.linspace(0, 5, MOST_EXACT + 1)
 
     found = sent(figure([{"type": "scatter", "x": x, "y": x}], {}))
 
@@ -108,8 +109,11 @@ def test_only_heatmaps_are_sent_in_levels() -> None:
 
 
 @pytest.mark.parametrize("shared_scale", [True, False])
-def test_in_a_long_grid_weights_of_0_stay_weights_and_forbidden_cells_stay_forbidden(shared_scale: bool) -> None:
-    n = 128
+def test_in_a_grid_sent_in_levels_weights_of_0_stay_weights_and_forbidden_cells_stay_forbidden(
+    shared_scale: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "MOST_EXACT", 1 << 10)
+    n = 64
     mask = np.tril(np.ones((n, n), dtype=bool))
     trace = random_trace(16, n, mask)
     small = overview(trace, 0)
@@ -158,4 +162,4 @@ def test_colours_are_sent_in_the_light_palette_with_what_replaces_them() -> None
 
 def test_a_number_that_json_cannot_hold_is_never_sent() -> None:
     with pytest.raises(ValueError, match="JSON"):
-        encoded(figure([], {"height": float("nan")}), "name", WORDS, "plotly.min.js")
+        encoded(figure([], {"height": float("nan")}), "name", WORDS)

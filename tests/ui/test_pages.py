@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from html import unescape
+
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.core.config import divisors
 from attnviz.core.text import MAX_WORDS
-from attnviz.numbers import THIN_SPACE
+from attnviz.numbers import THIN_SPACE, counted
 from attnviz.registries import MASKS, POSITIONS
 from attnviz.registry import Annotated, Range
-from attnviz.scenario import DEFAULT_TEXT, DOMAINS, Menu
+from attnviz.scenario import DEFAULT_TEXT, DOMAINS, Menu, Scenario
 from attnviz.shapes import KIndex, Mask, QIndex
 from attnviz.ui import live
 from tests.ui.conftest import PAGES, Opener, link_of, ran
@@ -22,14 +24,10 @@ every_page = pytest.mark.parametrize("page_name", PAGES)
 
 
 def errors(app: AppTest) -> list[str]:
-    from html import unescape
-
     return [unescape(error.value) for error in app.error]
 
 
 def toasts(app: AppTest) -> list[str]:
-    from html import unescape
-
     return [unescape(toast.value) for toast in app.toast]
 
 
@@ -51,7 +49,7 @@ def test_a_page_runs_alone_and_again(page_name: str, open_page: Opener) -> None:
 def test_a_deep_link_opens_its_page_with_its_settings(
     page_name: str, cold: bool, open_app: Opener, open_page: Opener
 ) -> None:
-    link = {"text": "to be or not", "n_heads": "4", "mask": "causal", "mask.align": "top-left"}
+    link = {"text": "to be or not to be", "n_heads": "4", "mask": "causal", "mask.align": "top-left"}
 
     app = open_app(link, page=page_name, cold=cold)
 
@@ -81,8 +79,6 @@ def test_a_page_runs_with_every_entry_of_a_menu_which_changes_the_link(
 
 
 def _usual(menu: str) -> str:
-    from attnviz.scenario import Scenario
-
     return getattr(Scenario(), menu).name
 
 
@@ -92,24 +88,19 @@ def _control(app: AppTest, key: str):
 
 
 @every_page
-@pytest.mark.parametrize("weights", ["designed", "random"])
-@pytest.mark.parametrize("input_kind", ["sentence", "vectors"])
-def test_a_page_runs_with_every_input_and_both_kinds_of_weights(
-    page_name: str, weights: str, input_kind: str, open_page: Opener
-) -> None:
+def test_a_page_runs_with_every_input_and_both_kinds_of_weights(page_name: str, open_page: Opener) -> None:
     app = open_page(page_name)
 
-    _choose(app, "input", input_kind)
-    _choose(app, "weights", weights)
-
-    assert errors(app) == []
-    chosen = {"input": input_kind, "weights": weights}
-    assert link_of(app) == {
-        key: value
-        for key, value in chosen.items()
-        if (key, value) not in {("input", "sentence"), ("weights", "designed")}
-    }
-    assert f"over {32 if input_kind == 'vectors' else 11} tokens" in sentences(app)
+    for field, value, link in (
+        ("weights", "random", {"weights": "random"}),
+        ("input", "vectors", {"input": "vectors", "weights": "random"}),
+        ("weights", "designed", {"input": "vectors"}),
+        ("input", "sentence", {}),
+    ):
+        _choose(app, field, value)
+        assert errors(app) == []
+        assert link_of(app) == link
+        assert f"over {32 if 'input' in link else 11} tokens" in sentences(app)
 
 
 def _choose(app: AppTest, key: str, value: str) -> None:
@@ -194,7 +185,7 @@ def test_where_the_component_cannot_be_served_a_page_shows_plain_charts(
     assert all(chart.proto.alt for chart in app.get("plotly_chart"))
     for sent in live_pictures.values():
         if not sent.header["title"].startswith(("Which keys", "What does")):
-            assert f"##### {sent.header['title']}" in sentences(app)
+            assert sent.header["title"] in sentences(app)
 
 
 @every_page
@@ -208,46 +199,46 @@ def test_every_live_figure_has_a_question_an_answer_a_caption_and_an_alt_text(
         assert all(sent.header[words].endswith(".") for words in ("answer", "caption", "alt")), name
 
 
-@every_page
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [
-        ("word", ["word"]),
-        ("<script>alert(1)</script>", ["<", "script", ">", "alert", "(", "1", ")", "<", "/", "script", ">"]),
-        ("שלום עולם", ["שלום", "עולם"]),
-        ("🙂 👩\u200d💻", ["🙂", "👩\u200d💻"]),
-        ("a\x07b \x1b[0m", None),
-        ("$x$ [a](b) `c` *d*", None),
-        ("1 2 3 2024", ["1", "2", "3", "2024"]),
-    ],
-    ids=["one word", "script", "right to left", "emoji", "control characters", "markdown", "numbers"],
-)
-def test_a_page_shows_any_text_literally(
-    page_name: str, text: str, tokens: list[str] | None, open_page: Opener
-) -> None:
-    app = open_page(page_name, {"text": text})
-
-    assert errors(app) == []
-    assert link_of(app)["text"] == text
-    found = pictures(app)
-    if tokens and "pattern" in found:
-        assert found["pattern"].figure["layout"]["meta"]["cells"]["rows"] == tokens
+TEXTS: dict[str, list[str]] = {
+    "word": ["word"],
+    "<script>alert(1)</script>": ["<", "script", ">", "alert", "(", "1", ")", "<", "/", "script", ">"],
+    "שלום עולם": ["שלום", "עולם"],
+    "🙂 👩\u200d💻": ["🙂", "👩\u200d💻"],
+    "a\x07b": ["a", "\\x07", "b"],
+    "\u202ea \x1b[0m": ["\\u202e", "a", "\\x1b", "[", "0m"],
+    "$x$ *d*": ["$", "x", "$", "*", "d", "*"],
+    "1 2 3 2024": ["1", "2", "3", "2024"],
+}
 
 
 @every_page
-@pytest.mark.parametrize("text", ["", "   ", "\n\t"], ids=["empty", "blanks", "newline"])
+def test_a_page_shows_any_text_literally(page_name: str, open_page: Opener) -> None:
+    app = open_page(page_name)
+
+    for text, tokens in TEXTS.items():
+        ran(app.text_area(key="text").set_value(text).run())
+
+        assert errors(app) == []
+        assert link_of(app)["text"] == text
+        assert f"over {counted(len(tokens), 'token')}" in sentences(app)
+        if "pattern" in pictures(app):
+            assert pictures(app)["pattern"].figure["layout"]["meta"]["cells"]["rows"] == tokens
+
+
+@every_page
 def test_a_text_without_a_word_is_asked_for_in_one_sentence_with_the_settings_kept(
-    page_name: str, text: str, open_page: Opener
+    page_name: str, open_page: Opener
 ) -> None:
     app = open_page(page_name, {"n_heads": "4"})
 
-    ran(app.text_area(key="text").set_value(text).run())
+    for text in ("", "   ", "\n\t"):
+        ran(app.text_area(key="text").set_value(text).run())
 
-    assert [error.partition(";")[0] for error in errors(app)] == ["`text` must hold at least one word"]
-    assert app.main.markdown[0].value.startswith("# ")
-    assert app.selectbox(key="n_heads").value == 4
-    assert link_of(app) == {"text": text, "n_heads": "4"}
-    ran(app.text_area(key="text").set_value("better").run())
+        assert [error.partition(";")[0] for error in errors(app)] == ["`text` must hold at least one word"]
+        assert app.main.markdown[0].value.startswith("# ")
+        assert app.selectbox(key="n_heads").value == 4
+        assert link_of(app) == {"text": text, "n_heads": "4"}
+    ran(app.text_area(key="text").set_value("now there are five words").run())
     assert errors(app) == []
 
 
@@ -260,9 +251,7 @@ def test_of_5000_words_the_first_512_are_used_and_that_is_said(page_name: str, o
 
 
 @every_page
-def test_rotary_positions_refuse_an_odd_width_of_a_head_in_words_and_keep_the_page(
-    page_name: str, open_page: Opener
-) -> None:
+def test_rotary_positions_refuse_an_odd_d_head_in_words_and_keep_the_page(page_name: str, open_page: Opener) -> None:
     app = open_page(page_name, {"d_model": "12", "n_heads": "4", "position": "rotary"})
 
     assert len(errors(app)) == 1
@@ -321,7 +310,7 @@ def test_one_token_is_not_announced_as_heads_that_do_the_same(page_name: str, op
 
 
 def test_the_heads_offered_are_those_that_divide_the_width_and_follow_it(open_app: Opener) -> None:
-    app = open_app()
+    app = open_app(page="heads")
 
     for width, heads in ((12, 6), (32, 4), (2, 2), (64, 2)):
         ran(app.selectbox(key="d_model").select(width).run())
@@ -331,7 +320,7 @@ def test_the_heads_offered_are_those_that_divide_the_width_and_follow_it(open_ap
 
 
 def test_a_link_with_heads_that_do_not_divide_the_width_opens_and_says_so(open_app: Opener) -> None:
-    app = open_app({"n_heads": "3", "d_model": "32", "seed": "7"})
+    app = open_app({"n_heads": "3", "d_model": "32", "seed": "7"}, page="heads")
 
     assert len(toasts(app)) == 1
     assert "`n_heads` must divide `d_model`; got n_heads=3, d_model=32. Try 1, 2, 4, 8, 16 or 32." in toasts(app)[0]
@@ -351,7 +340,7 @@ def test_a_hostile_link_opens_and_everything_ignored_is_named_once_and_literally
         "sharpness": "nan",
         "seed": "$x$",
         "layer.x": "1",
-        "text": "to be",
+        "text": "to be or not to be",
     }
 
     app = open_page(page_name, link)
@@ -361,7 +350,7 @@ def test_a_hostile_link_opens_and_everything_ignored_is_named_once_and_literally
         assert part in toasts(app)[0]
     raw = app.toast[0].value
     assert not set("<>$") & set(raw)
-    assert link_of(app) == {"text": "to be"}
+    assert link_of(app) == {"text": "to be or not to be"}
     assert errors(app) == []
 
 
@@ -411,12 +400,12 @@ def test_the_table_of_heads_has_every_measure_beside_its_baseline(open_app: Open
 
 
 def test_the_menu_leads_to_every_page_and_takes_the_link_along(open_app: Opener) -> None:
-    app = open_app({"n_heads": "4", "text": "a & b"})
+    app = open_app({"n_heads": "4", "text": "a & b c d"})
 
     links = app.get("page_link")
 
     assert len(links) == len(PAGES)
-    assert {link.proto.query_string for link in links} == {"text=a+%26+b&n_heads=4"}
+    assert {link.proto.query_string for link in links} == {"text=a+%26+b+c+d&n_heads=4"}
 
 
 def test_the_default_sentence_is_in_the_text_field(open_app: Opener) -> None:
@@ -425,9 +414,10 @@ def test_the_default_sentence_is_in_the_text_field(open_app: Opener) -> None:
 
 @pytest.mark.parametrize("position", POSITIONS.names())
 def test_the_sentence_on_screen_names_masks_and_positions(position: str, open_app: Opener) -> None:
-    app = open_app({"mask": "causal", "sparsity": "sliding_window", "position": position})
+    app = open_app({"mask": "causal", "sparsity": "sliding_window", "position": position}, page="heads")
 
     said = sentences(app)
 
     assert "causal mask, sliding window" in said
-    assert f"{'no' if position == 'none' else POSITIONS[position].label} positions" in said
+    label = "no" if position == "none" else POSITIONS[position].label
+    assert f"{label} positions".casefold() in said.casefold()
