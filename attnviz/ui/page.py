@@ -23,9 +23,10 @@ def page(title: str, *, question: str) -> Generator[Scenario]:
     pages itself.
     A broken rule is shown as its sentence, with the settings and the menu kept.
     """
-    if not session.is_prepared():
+    alone = not session.is_prepared()
+    if alone:
         navigation.prepare()
-    ignored = session.arrive(title)
+    ignored = session.arrive(title, alone=alone)
     if ignored:
         st.toast("Parts of this link were ignored: " + " ".join(plain(part) for part in ignored), duration="infinite")
     scenario = session.settle()

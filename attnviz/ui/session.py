@@ -7,10 +7,12 @@ plain strings, numbers and booleans live in the state.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import fields
 from typing import Any
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
 from attnviz.errors import AttnvizError
 from attnviz.registry import Spec, Value
@@ -32,20 +34,22 @@ def is_prepared() -> bool:
     return bool(st.session_state.pop(PREPARED, False))
 
 
-def arrive(page: str) -> list[str]:
+def arrive(page: str, *, alone: bool = False) -> list[str]:
     """Bring the state of this run in line with the link; gives a sentence for each part of the link ignored.
 
     Notes
     -----
-    A link other than the one last published is an arrival (or back, or forward) and sets every widget. Streamlit
-    forgets a widget that a run does not draw, and all of them on a page switch, so their values are carried over.
-    No other value is set here: a widget that is set by the script costs the browser several times as much.
+    A link other than the one last published is an arrival (or back, or forward) and sets every widget. On a page
+    switch, and between a run of the page `alone` and one through `app.py`, Streamlit makes new widgets, so the values
+    of the old ones are carried over. No other value is set here: a widget that is set by the script costs the browser
+    several times as much.
     """
     state = st.session_state
     link = st.query_params.to_dict()
     published = state.get(PUBLISHED)
-    switched = state.get(PAGE) not in (None, page)
-    state[PAGE] = page
+    here = f"{page} alone" if alone else page
+    switched = state.get(PAGE) not in (None, here)
+    state[PAGE] = here
     if published is None or (link != published and not (switched and not link)):
         scenario, problems = from_query(link)
         show(scenario)
@@ -129,6 +133,9 @@ def publish(shown: Scenario) -> None:
         st.query_params.from_dict(link)
     st.session_state[PUBLISHED] = link
     st.session_state[KEPT] = dict(_widget_values(shown))
+    for key, value in st.session_state[KEPT].items():
+        with suppress(StreamlitAPIException):  # a widget that was drawn in this run keeps its own value
+            st.session_state[key] = value
 
 
 def keep_within(field: str, count: int) -> int:
