@@ -266,3 +266,10 @@ def test_a_text_without_a_word_asks_for_one(text: str, found: str) -> None:
     with pytest.raises(SettingError) as refused:
         Scenario(text=text).config()
     assert str(refused.value) == f"`text` must hold at least one word; got {found}. Type a sentence."
+
+
+def test_a_text_that_is_too_long_for_a_link_is_cut_and_said_so() -> None:
+    scenario, problems = from_query({"text": "a" * 20_001})
+
+    assert scenario.text == "a" * 20_000
+    assert problems == ["`text` has 20,001 characters; only the first 20,000 are used."]

@@ -57,6 +57,8 @@ def redundancy_answer(similarity: HeadPairs, roles: Sequence[str], n_tokens: int
     pair = most_alike(similarity)
     if pair is None:
         return "One head has no other to be compared with."
+    if pair.similarity == 0:
+        return "No two heads ever look at the same key."
     names = f"Heads {pair.first} and {pair.second}"
     roles_of = [roles[pair.first], roles[pair.second]]
     if all(roles_of):

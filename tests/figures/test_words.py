@@ -81,6 +81,7 @@ def test_one_token_is_too_short_to_call_heads_redundant_and_one_head_has_no_othe
     assert answers.redundancy_answer(np.ones((8, 8)), NO_ROLES, 1) == (
         "With one token every head has the same map: too short to tell heads apart."
     )
+    assert answers.redundancy_answer(np.eye(3), NO_ROLES, 9) == "No two heads ever look at the same key."
     assert answers.redundancy_answer(np.ones((1, 1)), NO_ROLES, 9) == "One head has no other to be compared with."
 
 
