@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 MINUS = "\u2212"
-THIN_SPACE = "\u2009"
+THIN_SPACE = "\u202f"
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 

@@ -75,6 +75,8 @@ class CellSummary:
         The weight, and its place among the query's allowed keys, 1 the largest; None for a forbidden pair.
     allowed_keys
         Keys that the query may attend to.
+    ties
+        Other allowed keys with the same weight, to a millionth of it.
     """
 
     allowed: bool
@@ -83,6 +85,7 @@ class CellSummary:
     weight: float | None
     rank: int | None
     allowed_keys: int
+    ties: int
 
 
 def cell_summary(trace: AttentionTrace, head: int, query: int, key: int) -> CellSummary:
@@ -98,6 +101,7 @@ def cell_summary(trace: AttentionTrace, head: int, query: int, key: int) -> Cell
         weight=float(weights[key]) if allowed else None,
         rank=int((weights[row_mask] > weights[key]).sum()) + 1 if allowed else None,
         allowed_keys=int(row_mask.sum()),
+        ties=int(np.isclose(weights[row_mask], weights[key], rtol=1e-6, atol=0).sum()) - 1 if allowed else 0,
     )
 
 

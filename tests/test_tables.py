@@ -78,10 +78,10 @@ def test_a_cell_has_its_score_bias_weight_and_rank_among_the_allowed_keys() -> N
 
     cells = [cell_summary(trace, 0, 0, key) for key in range(4)]
 
-    assert cells[0] == CellSummary(allowed=True, score=2, bias=0, weight=0.5, rank=1, allowed_keys=3)
-    assert cells[1] == CellSummary(allowed=True, score=1, bias=-0.5, weight=0.25, rank=2, allowed_keys=3)
+    assert cells[0] == CellSummary(allowed=True, score=2, bias=0, weight=0.5, rank=1, allowed_keys=3, ties=0)
+    assert cells[1] == CellSummary(allowed=True, score=1, bias=-0.5, weight=0.25, rank=2, allowed_keys=3, ties=1)
     assert cells[2].rank == 2, "equal weights share a rank"
-    assert cells[3] == CellSummary(allowed=False, score=9, bias=-1, weight=None, rank=None, allowed_keys=3)
+    assert cells[3] == CellSummary(allowed=False, score=9, bias=-1, weight=None, rank=None, allowed_keys=3, ties=0)
 
 
 def test_a_cell_of_a_query_without_keys_has_no_weight_and_no_rank() -> None:

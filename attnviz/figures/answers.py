@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+from jaxtyping import Bool, Float
 
 from attnviz.core.trace import AttentionTrace
 from attnviz.figures.labels import visible
 from attnviz.metrics import mean_over_queries, most_alike, uniform_weights
 from attnviz.numbers import counted, percent, significant
-from attnviz.shapes import HeadPairs, PerQuery, UniformPerQuery
+from attnviz.shapes import HeadPairs, PerHead, PerQuery, UniformPerQuery
 from attnviz.tables import cell_summary
 
 NEARLY_THE_SAME = 0.95
+NO_BETTER = 0.02
+LEAST_TOKENS = 0.001
+TIE = 1e-6
+PLACES = {"the token itself": 0, "the token before": -1, "the token after": 1}
+MADE_FOR = {"previous token": "the token before", "next token": "the token after", "first token": "key 0 "}
+Weights2D: TypeAlias = Float[np.ndarray, "q k"]
+Rows: TypeAlias = Bool[np.ndarray, " q"]
 
 
 def quoted(token: str, longest: int = 24) -> str:
@@ -66,7 +75,9 @@ def redundancy_answer(similarity: HeadPairs, roles: Sequence[str], n_tokens: int
     upper = similarity[np.triu_indices(similarity.shape[0], k=1)]
     kind = "nearly the same map" if pair.similarity >= NEARLY_THE_SAME else "the most alike"
     cosine, mean = significant(pair.similarity), significant(float(upper.mean()))
-    return f"{names} are {kind}: cosine {cosine}. All pairs: {mean} on average."
+    ties = int((upper >= pair.similarity - TIE).sum()) - 1
+    others = f" {counted(ties, 'other pair is', 'other pairs are')} as alike." if ties else ""
+    return f"{names} are {kind}: cosine {cosine}.{others} All pairs: {mean} on average."
 
 
 def distance_answer(distance: PerQuery, baseline: UniformPerQuery, roles: Sequence[str]) -> str:
@@ -77,12 +88,21 @@ def distance_answer(distance: PerQuery, baseline: UniformPerQuery, roles: Sequen
     uniform = float(np.nanmean(mean_over_queries(baseline)))
     near, far = int(np.nanargmin(means)), int(np.nanargmax(means))
     beside = f"a head that spreads its attention evenly over the allowed keys looks {significant(uniform)} tokens away"
-    if near == far or means[near] == means[far]:
+    if means[far] - means[near] < TIE:
         return f"The mean distance is {significant(float(means[near]))} tokens; {beside}."
     return (
-        f"Nearest: {named(near, roles)}, {significant(float(means[near]))} tokens away on average; "
-        f"farthest: {named(far, roles)}, {significant(float(means[far]))}. For comparison, {beside}."
+        f"Nearest: {named(near, roles)}{_tied(means, near)}, {_tokens(float(means[near]))} tokens away on average; "
+        f"farthest: {named(far, roles)}{_tied(means, far)}, {significant(float(means[far]))}. For comparison, {beside}."
     )
+
+
+def _tokens(distance: float) -> str:
+    return f"less than {LEAST_TOKENS:g}" if 0 < distance < LEAST_TOKENS else significant(distance)
+
+
+def _tied(means: PerHead, head: int) -> str:
+    others = int((np.abs(means - means[head]) < TIE).sum()) - 1
+    return f" and {counted(others, 'other')}" if others else ""
 
 
 @dataclass(frozen=True)
@@ -99,32 +119,43 @@ def habits(trace: AttentionTrace, head: int) -> list[Habit]:
 
     Notes
     -----
-    Means over the queries that have a key.
+    Means over the queries that have a key there; for a key, over the queries that have any.
     """
     mask = trace.mask[head if trace.mask.shape[0] > 1 else 0]
-    rows = max(int(mask.any(axis=1).sum()), 1)
     maps = (trace.weights[head], uniform_weights(mask[None])[0])
+    has_keys = mask.any(axis=1)
     own = trace.n_k - trace.n_q
-    found = [
-        Habit(name, *(float(np.trace(one, offset=own + step, dtype=np.float64)) / rows for one in maps))
-        for name, step in (("the token itself", 0), ("the token before", -1), ("the token after", 1))
-    ]
+    found = [_beside(maps, has_keys, own + step, name) for name, step in PLACES.items()]
     favourite = int(maps[0].sum(axis=0, dtype=np.float64).argmax())
-    name = f"key {favourite} {quoted(trace.key_tokens[favourite])}"
-    found.append(Habit(name, *(float(one[:, favourite].sum(dtype=np.float64)) / rows for one in maps)))
+    found += [_on_key(trace, maps, has_keys, key) for key in sorted({favourite, 0})]
     return sorted(found, key=lambda habit: -habit.share)
+
+
+def _beside(maps: tuple[Weights2D, Weights2D], has_keys: Rows, offset: int, name: str) -> Habit:
+    """Share that goes to a place beside the query, over the queries that have a key there."""
+    n_q, n_k = maps[0].shape
+    rows = np.arange(n_q)
+    rows = rows[(rows + offset >= 0) & (rows + offset < n_k) & has_keys]
+    return Habit(name, *(float(one[rows, rows + offset].mean(dtype=np.float64)) if rows.size else 0.0 for one in maps))
+
+
+def _on_key(trace: AttentionTrace, maps: tuple[Weights2D, Weights2D], has_keys: Rows, key: int) -> Habit:
+    name = f"key {key} {quoted(trace.key_tokens[key])}"
+    return Habit(name, *(float(one[has_keys, key].mean(dtype=np.float64)) for one in maps))
 
 
 def head_answer(trace: AttentionTrace, head: int, roles: Sequence[str]) -> str:
     """Where most of the head's attention goes, beside what a uniform head would give there."""
     if not trace.mask.any():
         return "The mask allows no pair: every weight is 0."
-    first = habits(trace, head)[0]
+    found = habits(trace, head)
+    made_for = next((place for role, place in MADE_FOR.items() if roles[head].startswith(role)), None)
+    habit = next((one for one in found if made_for and one.place.startswith(made_for)), found[0])
     name = named(head, roles)
-    return (
-        f"{name[0].upper()}{name[1:]} gives {percent(first.share)} of its attention to {first.place}; "
-        f"a uniform head would give {percent(first.uniform)}."
-    )
+    beside = f"a uniform head would give {percent(habit.uniform)}"
+    if made_for and habit.share < habit.uniform + NO_BETTER:
+        beside = f"no better than a uniform head, which gives {percent(habit.uniform)}"
+    return f"{name[0].upper()}{name[1:]} gives {percent(habit.share)} of its attention to {habit.place}; {beside}."
 
 
 def cell_answer(trace: AttentionTrace, head: int, query: int, key: int) -> str:
@@ -135,8 +166,9 @@ def cell_answer(trace: AttentionTrace, head: int, query: int, key: int) -> str:
     if cell.weight is None or cell.rank is None:
         reason = "this query may attend to no key at all" if not cell.allowed_keys else "the mask forbids this pair"
         return f"It gives nothing to {to}: {reason} ({score})."
+    tied = f", tied with {counted(cell.ties, 'other')}," if cell.ties else ""
     return (
         f"It gives {significant(cell.weight)} to {to}: "
-        f"rank {cell.rank} of {counted(cell.allowed_keys, 'allowed key')}, "
+        f"rank {cell.rank}{tied} of {counted(cell.allowed_keys, 'allowed key')}, "
         f"{score}. A uniform head would give {significant(1 / cell.allowed_keys)}."
     )

@@ -183,6 +183,9 @@ def title(head: int, role: str, *, is_usual: bool) -> str:
     if not role or not is_usual:
         return f"<b>{head}</b>"
     longest = 16
+    if len(role) > longest and role.endswith(")"):
+        name, _, turn = role.rpartition(" ")
+        role = f"{name[: longest - len(turn) - 2].rstrip()}… {turn}"
     return f"<b>{head}</b> {escaped(role if len(role) <= longest else f'{role[: longest - 1]}…')}"
 
 

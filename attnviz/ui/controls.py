@@ -190,4 +190,5 @@ def _index(label: str, key: str, names: Sequence[str]) -> None:
     if len(names) > MOST_OPTIONS:
         st.number_input(label, 0, len(names) - 1, step=1, key=key)
     else:
+        session.follow_labels(key, names)
         st.selectbox(label, range(len(names)), key=key, format_func=names.__getitem__)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz.errors import AttnvizError
 from attnviz.scenario import Scenario
-from attnviz.ui import controls, navigation, session
+from attnviz.ui import controls, navigation, sentences, session
 from attnviz.ui.show import plain
 
 
@@ -28,7 +28,7 @@ def page(title: str, *, question: str) -> Generator[Scenario]:
         navigation.prepare()
     ignored = session.arrive(title, alone=alone)
     if ignored:
-        st.toast("Parts of this link were ignored: " + " ".join(plain(part) for part in ignored), duration="infinite")
+        st.toast(sentences.ignored(ignored), duration="infinite")
     scenario = session.settle()
     menu = st.container(horizontal=True, gap="small", key="menu")
     controls.sidebar(scenario)

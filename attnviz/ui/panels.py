@@ -6,7 +6,7 @@ from attnviz.figures import alt, answers, attention_heatmap, distance_panel, hea
 from attnviz.figures.colours import rounded_top
 from attnviz.figures.pattern import MOST_SIDE, fitting_window, head_mask
 from attnviz.figures.row import MOST_KEYS, keys_to_show
-from attnviz.numbers import counted, percent
+from attnviz.numbers import counted, percent, significant
 from attnviz.registries import METRICS, SIMILARITIES
 from attnviz.scenario import Scenario
 from attnviz.tables import column_name
@@ -15,11 +15,17 @@ from attnviz.ui.compute import Layer
 from attnviz.ui.live import Words
 
 
+def _formula(scenario: Scenario, layer: Layer) -> str:
+    factor = "" if scenario.sharpness == 1 else f"{significant(scenario.sharpness)} · "
+    bias = " + bias" if layer.trace.bias.any() else ""
+    return f"softmax({factor}query·key / √d_head{bias})"
+
+
 def grid(scenario: Scenario, layer: Layer, head: int) -> None:
     """All heads; a click chooses one."""
     small = layer.small_maps(head)
     heads = range(small.first_head, small.first_head + small.maps.shape[0])
-    caption = "weight = softmax(query·key / √d_head) over the allowed keys; a row sums to 1. Click a head to choose it."
+    caption = f"weight = {_formula(scenario, layer)} over the allowed keys; a row sums to 1. Click a head to choose it."
     if small.step_q > 1 or small.step_k > 1:
         caption += f" Each cell is the largest of {small.step_q} × {small.step_k} weights."
     if len(heads) < layer.trace.n_heads:
@@ -86,7 +92,10 @@ def query_row(layer: Layer, head: int, query: int, key: int) -> None:
     if trace.n_k > MOST_KEYS:
         keys = keys_to_show(trace.weights[head, query], head_mask(trace, head)[query], key)
         share = float(trace.weights[head, query, keys].sum())
-        caption = f"The {len(keys)} keys with the largest weights: {percent(share)} of the attention. {caption}"
+        weights = trace.weights[head, query]
+        is_among = sum(weights[other] > weights[key] for other in keys) < len(keys) - 1 or len(keys) == 1
+        which = f"The {len(keys)} keys" if is_among else f"The chosen key and the {len(keys) - 1} keys"
+        caption = f"{which} with the largest weights: {percent(share)} of the attention. {caption}"
     show.figure(
         query_bars(trace, head=head, query=query, key=key),
         key="query_row",

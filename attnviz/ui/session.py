@@ -6,7 +6,7 @@ plain strings, numbers and booleans live in the state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from typing import Any
@@ -166,6 +166,20 @@ def fitting_maps(key: str) -> int:
     """How many maps of the usual size fit side by side into the live figure with this key; 8 until it has told."""
     fit = (st.session_state.get(key) or {}).get("fit")
     return min(max(fit, 2), 16) if isinstance(fit, int) else 8
+
+
+def follow_labels(key: str, labels: Sequence[str]) -> None:
+    """Set an index widget anew where its options have other names than in the last run.
+
+    Notes
+    -----
+    With the same index and as many options the browser would go on showing the old name.
+    """
+    known = f"attnviz.labels.{key}"
+    digest = hash(tuple(labels))
+    if st.session_state.get(known) not in (None, digest):
+        st.session_state[key] = st.session_state[key]
+    st.session_state[known] = digest
 
 
 def setter(**changes: Value) -> Callable[[], None]:

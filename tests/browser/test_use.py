@@ -109,3 +109,13 @@ def test_trained_heads_read_the_sentence(server: str, open_page: Callable[..., P
     settled(page)
     expect(page.get_by_text("Layer 0 of all-MiniLM-L6-v2: 12 heads of 32 dimensions over 13 tokens")).to_be_visible()
     expect(page.get_by_role("combobox", name="d_model")).to_be_disabled()
+
+
+def test_the_pickers_follow_a_text_of_as_many_other_words(server: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(server)
+    page.get_by_role("textbox", name="Sentence").fill("Dogs bark and the dogs run because they are glad now")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("What does query 4 “dogs” look at?")).to_be_visible()
+    settled(page)
+    expect(page.get_by_role("combobox", name="Query (row)")).to_have_value("4 dogs")
+    expect(page.get_by_role("combobox", name="Key (column)")).to_have_value("0 Dogs")

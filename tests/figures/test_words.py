@@ -12,7 +12,7 @@ from attnviz.figures.answers import Habit, habits, named, quoted
 from attnviz.figures.grid import overview
 from attnviz.figures.labels import visible
 from attnviz.metrics import most_alike
-from attnviz.numbers import MINUS, THIN_SPACE, significant
+from attnviz.numbers import MINUS, THIN_SPACE, counted, significant
 from attnviz.registries import MASKS, SIMILARITIES
 from attnviz.tables import baseline, cell_summary, measured
 from tests.figures.traces import NASTY, random_trace, sentence_trace, trace_of
@@ -120,7 +120,7 @@ def test_where_nothing_is_allowed_the_answers_say_so() -> None:
 @pytest.mark.parametrize(
     ("weights", "place", "share", "uniform"),
     [
-        (PREVIOUS, "the token before", 0.75, (1 / 2 + 1 / 3 + 1 / 4) / 4),
+        (PREVIOUS, "the token before", 1.0, (1 / 2 + 1 / 3 + 1 / 4) / 3),
         (np.eye(4), "the token itself", 1.0, (1 + 1 / 2 + 1 / 3 + 1 / 4) / 4),
         (FIRST, "key 0 “t0”", 1.0, (1 + 1 / 2 + 1 / 3 + 1 / 4) / 4),
     ],
@@ -160,7 +160,7 @@ def test_a_cell_is_answered_with_weight_rank_score_and_the_uniform_share() -> No
         "It gives 0.500 to key 1 “<b>”: rank 1 of 3 allowed keys, score 2.00. A uniform head would give 0.333."
     )
     assert answers.cell_answer(trace, 0, 0, 2) == (
-        f"It gives 0.250 to key 2 “$c$”: rank 2 of 3 allowed keys, score {MINUS}1.25, bias {MINUS}0.500. "
+        f"It gives 0.250 to key 2 “$c$”: rank 2, tied with 1 other, of 3 allowed keys, score {MINUS}1.25, bias {MINUS}0.500. "
         "A uniform head would give 0.333."
     )
     assert answers.cell_answer(trace, 0, 0, 3) == (
@@ -183,7 +183,8 @@ def test_the_answers_agree_with_the_numbers_of_any_setting(config: AttentionConf
     answer = answers.cell_answer(trace, trace.n_heads - 1, trace.n_q - 1, 0)
     if cell.weight is not None:
         assert answer.startswith(f"It gives {significant(cell.weight)} to key 0 ")
-        assert f"rank {cell.rank} of {cell.allowed_keys} allowed key" in answer
+        tied = f", tied with {counted(cell.ties, 'other')}," if cell.ties else ""
+        assert f"rank {cell.rank}{tied} of {cell.allowed_keys} allowed key" in answer
     else:
         assert answer.startswith("It gives nothing to key 0 ")
     for sentence in (redundancy, answer, distance_answer(trace, roles), answers.head_answer(trace, 0, roles)):
@@ -265,3 +266,20 @@ def test_the_alt_text_of_many_heads_counts_those_that_are_shown(head: int) -> No
     shown = range(small.first_head, small.first_head + len(small.maps))
 
     assert alt.head_grid(trace, shown, ("",) * 100).startswith(f"Heatmaps of {len(shown)} heads, 3 queries")
+
+
+def test_a_designed_head_is_held_against_what_it_is_made_for() -> None:
+    uniform = np.tril(np.ones((4, 4))) / np.arange(1, 5)[:, None]
+
+    answer = answers.head_answer(trace_of(uniform[None], CAUSAL_4), 0, ("previous token",))
+
+    assert answer == (
+        f"Head 0 (previous token) gives 36.1{THIN_SPACE}% of its attention to the token before; "
+        f"no better than a uniform head, which gives 36.1{THIN_SPACE}%."
+    )
+
+
+def test_pairs_that_are_equally_alike_are_counted() -> None:
+    assert answers.redundancy_answer(np.ones((3, 3)), NO_ROLES, 9) == (
+        "Heads 0 and 1 are nearly the same map: cosine 1.00. 2 other pairs are as alike. All pairs: 1.00 on average."
+    )

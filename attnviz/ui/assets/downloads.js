@@ -48,7 +48,7 @@ function printable(figure) {
   const title = { text: escaped(figure.header.title), x: 0.01, xanchor: "left", y: 0.985, yanchor: "top", font: { size: 16 } };
   const xaxis = { ...layout.xaxis, ...(zoom.xaxis.range && { range: zoom.xaxis.range }) };
   const yaxis = { ...layout.yaxis, range: zoom.yaxis.range };
-  return { data, layout: { ...layout, xaxis, yaxis, margin, title, paper_bgcolor: background, width: figure.width, height: figure.place.height + 110 } };
+  return { data, layout: { ...layout, xaxis, yaxis, margin, title, paper_bgcolor: background, width: Math.max(figure.width, 640), height: figure.place.height + 110 } };
 }
 
 async function picture(figure, format) {
