@@ -160,7 +160,8 @@ def test_a_cell_is_answered_with_weight_rank_score_and_the_uniform_share() -> No
         "It gives 0.500 to key 1 “<b>”: rank 1 of 3 allowed keys, score 2.00. A uniform head would give 0.333."
     )
     assert answers.cell_answer(trace, 0, 0, 2) == (
-        f"It gives 0.250 to key 2 “$c$”: rank 2, tied with 1 other, of 3 allowed keys, score {MINUS}1.25, bias {MINUS}0.500. "
+        f"It gives 0.250 to key 2 “$c$”: rank 2, tied with 1 other, of 3 allowed keys, "
+        f"score {MINUS}1.25, bias {MINUS}0.500. "
         "A uniform head would give 0.333."
     )
     assert answers.cell_answer(trace, 0, 0, 3) == (
