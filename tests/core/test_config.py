@@ -43,7 +43,7 @@ def test_a_setting_that_differs_in_one_field_is_another_key(config: AttentionCon
 
 def test_a_setting_cannot_be_changed_in_place() -> None:
     with pytest.raises(FrozenInstanceError):
-        AttentionConfig(**PLAIN).seed = 3  # type: ignore[misc]
+        AttentionConfig(**PLAIN).seed = 3
 
 
 def test_heads_that_do_not_divide_the_width_are_refused_with_both_numbers_and_the_counts_that_do() -> None:

@@ -40,7 +40,7 @@ def test_a_trace_cannot_be_given_another_array() -> None:
     trace = attend(AttentionConfig(("to", "be")))
 
     with pytest.raises(FrozenInstanceError):
-        trace.weights = trace.scores  # type: ignore[misc]
+        trace.weights = trace.scores
 
 
 def test_the_fields_of_a_trace_are_in_the_order_of_computation() -> None:
