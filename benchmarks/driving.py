@@ -129,13 +129,14 @@ def _name(process: psutil.Process) -> str:
         return ""
 
 
-def chromium_cpu_ms() -> float:
-    total = 0.0
+def chromium_cpu_ms() -> dict[int, float]:
+    """CPU of each process of this Chromium."""
+    found: dict[int, float] = {}
     for process in chromium_processes():
         with suppress(psutil.NoSuchProcess):
             times = process.cpu_times()
-            total += times.user + times.system
-    return 1000 * total
+            found[process.pid] = 1000 * (times.user + times.system)
+    return found
 
 
 @contextmanager
@@ -223,13 +224,14 @@ def measure(tab: Tab, keys: Iterator[str], changes: int, seconds: float) -> Samp
     painted: list[float] = []
     main_thread: list[float] = []
     tab.received.clear()
-    server, browser = tab.server.cpu_ms(), chromium_cpu_ms()
+    server, before_all = tab.server.cpu_ms(), chromium_cpu_ms()
     deadline = time.monotonic() + seconds
     while len(painted) < changes and (not painted or time.monotonic() < deadline):
         before = tab.main_thread_ms()
         painted.append(tab.change(next(keys), QUIET_MS))
         main_thread.append(tab.main_thread_ms() - before)
-    server, browser = tab.server.cpu_ms() - server, chromium_cpu_ms() - browser
+    server = tab.server.cpu_ms() - server
+    browser = sum(now - before_all.get(pid, 0) for pid, now in chromium_cpu_ms().items())
     return Sample(painted, main_thread, browser, server, sum(tab.received))
 
 

@@ -21,6 +21,8 @@ PACKAGES = ("streamlit", "plotly", "numpy", "playwright", "bertviz", "circuitsvi
 def line(row: Row) -> str:
     """A row in words, as it is measured."""
     where = f"{row['part']} {row['mode']}" + (f" {row['heads']} x {row['length']}" if "heads" in row else "")
+    if row["painted_ms"] is None:
+        return f"{where}: not painted in time"
     words = [f"{where}: painted {row['painted_ms']:.0f} ms", f"main thread {row['main_thread_ms']:.0f} ms"]
     if "floor_painted_ms" in row:
         words.append(
@@ -39,11 +41,14 @@ def write(rows: list[Row], parts: set[str], *, load: float, seconds: float) -> s
     """Write `results.json` and `results.md`, and give the latter; parts not measured are kept from the run before."""
     file = FOLDER / "results.json"
     rows = with_common_floor(rows)
+    runs: dict[str, str] = {}
     if file.exists():
         before = json.loads(file.read_text(encoding="utf-8"))
+        runs = before["facts"].get("runs", {})
         rows = [row for row in before["rows"] if part_of(row) not in parts] + rows
         rows.sort(key=lambda row: ORDER.index(part_of(row)))
-    facts = machine() | {"load_before": round(load, 2), "minutes": round(seconds / 60, 1), "measured": sorted(parts)}
+    facts = machine()
+    facts["runs"] = runs | dict.fromkeys(parts, f"{facts['date']}, load {load:.1f} before, {seconds / 60:.0f} min")
     file.write_text(json.dumps({"facts": facts, "rows": rows}, indent=1) + "\n", encoding="utf-8")
     text = markdown(rows, facts)
     (FOLDER / "results.md").write_text(text, encoding="utf-8")
@@ -98,7 +103,7 @@ def markdown(rows: list[Row], facts: dict[str, object]) -> str:
 
 
 def listed(value: object) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return "; ".join(f"{part}: {run}" for part, run in value.items()) if isinstance(value, dict) else str(value)
 
 
 def change_table(rows: list[Row]) -> Iterator[str]:
