@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+TYPE_A_SENTENCE = "Nothing to show yet: type a sentence of at least one word."
+
 
 class AttnvizError(ValueError):
     """A rule was broken; the message names the field, the rule, the value and the way out."""
@@ -15,6 +17,10 @@ class SettingError(AttnvizError):
 
 class UnknownNameError(AttnvizError):
     """A name is not in its registry."""
+
+
+class NothingYetError(AttnvizError):
+    """There is nothing to show yet; the message says what to do."""
 
 
 class ModelUnavailableError(AttnvizError):

@@ -1,17 +1,24 @@
-"""Numbers as people read them: three significant digits, a true minus, units behind a thin space."""
+"""Numbers as people read them: three significant digits, halves rounded up, a true minus, units behind a thin space."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from decimal import ROUND_HALF_UP, Decimal
 
 MINUS = "\u2212"
 THIN_SPACE = "\u202f"
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+LEAST_SECOND = 995  # milliseconds, which two digits show as 1000
 PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
 
 def significant(value: float | None, digits: int = 3) -> str:
     """A number with so many significant digits; a dash where it is not defined.
+
+    Notes
+    -----
+    A half is rounded away from zero, as browsers do it in tables and tooltips.
 
     >>> significant(1.234e-7)
     '1.23·10⁻⁷'
@@ -24,13 +31,35 @@ def significant(value: float | None, digits: int = 3) -> str:
         return f"{MINUS if value < 0 else ''}∞"
     if value == 0:
         return "0"
-    magnitude = math.floor(math.log10(abs(value)))
-    rounded = round(value, digits - 1 - magnitude)
-    if abs(rounded) >= 1e6 or abs(rounded) < 1e-4:
+    exact = Decimal(float(value))
+    rounded = exact.quantize(Decimal(1).scaleb(exact.adjusted() + 1 - digits), ROUND_HALF_UP)
+    if not 1e-4 <= abs(float(rounded)) < 1e6:
         mantissa, exponent = f"{rounded:.{digits - 1}e}".split("e")
         return f"{mantissa.replace('-', MINUS)}·10{str(int(exponent)).translate(RAISED)}"
-    magnitude = math.floor(math.log10(abs(rounded)))
-    return f"{rounded:.{max(digits - 1 - magnitude, 0)}f}".replace("-", MINUS)
+    return f"{rounded:.{max(digits - 1 - rounded.adjusted(), 0)}f}".replace("-", MINUS)
+
+
+def decimals(values: Iterable[float], digits: int = 3, most: int = 5) -> int:
+    """Decimals that give the smallest number so many significant digits; one that needs more than `most` is left out.
+
+    >>> decimals([0.5, 0.0714, 0.0]), decimals([12.25, 1.0]), decimals([250.0]), decimals([0.0, float("nan")])
+    (4, 2, 0, 0)
+    """
+    least = 10.0 ** (digits - 1 - most)
+    smallest = min((abs(value) for value in values if least <= abs(value) < math.inf), default=math.inf)
+    return 0 if smallest == math.inf else max(digits - 1 - math.floor(math.log10(smallest)), 0)
+
+
+def duration(seconds: float) -> str:
+    """A time with two significant digits, in milliseconds below one second.
+
+    >>> print(duration(0.00123).replace(THIN_SPACE, " "), duration(1.234).replace(THIN_SPACE, " "))
+    1.2 ms 1.2 s
+    """
+    milliseconds = 1000 * seconds
+    if milliseconds < LEAST_SECOND:
+        return f"{significant(milliseconds, 2)}{THIN_SPACE}ms"
+    return f"{significant(max(seconds, 1.0), 2)}{THIN_SPACE}s"
 
 
 def scaled(value: float, unit: str, digits: int = 2) -> str:

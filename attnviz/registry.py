@@ -1,6 +1,7 @@
 """Registries: one decorated function is a menu entry, its controls, its caption and its link form.
 
-A parameter's name, type, default, range and unit are written once, in the function's signature:
+A parameter's name, type, default, range and unit are written once, in the function's signature; what it does, for the
+help of its control, in the docstring's `Parameters` section:
 
 >>> MENU = Registry("toy", groups=("Plain",))
 >>> @MENU.register(label="Window", group="Plain", source="nobody 2020")
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -67,12 +69,13 @@ class Spec:
 
 @dataclass(frozen=True)
 class Param:
-    """A parameter of a registered function, read from its signature."""
+    """A parameter of a registered function, read from its signature, with what its docstring says of it."""
 
     name: str
     kind: type
     default: Value
     domain: Range | Choice | None
+    summary: str = ""
 
     @property
     def label(self) -> str:
@@ -266,9 +269,18 @@ class Registry(Generic[P, R]):
 
 def _read_params(function: Callable[..., object]) -> Iterator[Param]:
     hints: Mapping[str, Any] = get_type_hints(function, include_extras=True)
+    summaries = _read_summaries(function)
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
             continue
         hint = hints[name]
         kind, domain = (get_args(hint)[0], get_args(hint)[1]) if get_origin(hint) is Annotated else (hint, None)
-        yield Param(name, kind, parameter.default, domain)
+        yield Param(name, kind, parameter.default, domain, summaries.get(name, ""))
+
+
+def _read_summaries(function: Callable[..., object]) -> dict[str, str]:
+    """What the `Parameters` section of a docstring says of each parameter."""
+    _, _, after = (inspect.getdoc(function) or "").partition("\nParameters\n----------\n")
+    section = re.split(r"\n\n\w.*\n-{3,}", after)[0]
+    found: list[tuple[str, str]] = re.findall(r"^(\w+)\b.*\n((?: +.*\n?)+)", section, re.MULTILINE)
+    return {name: " ".join(text.split()) for name, text in found}

@@ -6,12 +6,13 @@ A field's name, type, default, range and unit are written once, below; the contr
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, get_args, get_type_hints
 
 from attnviz.core.config import AttentionConfig, check_heads, divisors
 from attnviz.core.text import words_of
-from attnviz.errors import AttnvizError, SettingError, UnknownNameError, broken_rule
+from attnviz.errors import AttnvizError, NothingYetError, SettingError, UnknownNameError, broken_rule
 from attnviz.registries import MASKS, POSITIONS
 from attnviz.registry import Annotated, Choice, Param, Range, Registry, Spec, Value, format_value
 
@@ -126,11 +127,8 @@ class Scenario:
                 domain.check(value)
             elif isinstance(domain, Text):
                 if len(value) > domain.longest:
-                    raise SettingError(
-                        broken_rule(
-                            name, f"must have at most {domain.longest:,} characters", f"{len(value):,}", "Shorten it."
-                        )
-                    )
+                    rule = f"must have at most {domain.longest:,} characters"
+                    raise SettingError(broken_rule(name, rule, f"{len(value):,}", "Shorten it."))
             else:
                 PARAMS[name].check(value)
         check_heads(self.n_heads, self.d_model)
@@ -160,6 +158,18 @@ class Scenario:
             sharpness=self.sharpness,
             seed=self.seed,
         )
+
+    def counts(self) -> dict[str, int]:
+        """How many layers, heads, queries and keys there are, as far as that is known before a model has run."""
+        if self.input == "trained":
+            from attnviz.models import MINILM
+
+            return {"layer": MINILM.n_layers, "head": MINILM.n_heads}
+        counts = {"head": self.n_heads}
+        with suppress(NothingYetError):
+            n_tokens = self.n_tokens if self.input == "vectors" else len(words_of(self.text)[0])
+            counts |= {"query": n_tokens, "key": n_tokens}
+        return counts
 
     def to_query(self) -> dict[str, str]:
         """Link form: field names with their values, those equal to the default left out.
@@ -215,13 +225,28 @@ def fitting_heads(wanted: int, d_model: int) -> int:
     return max(n for n in divisors(d_model) if n <= max(wanted, 1))
 
 
+def too_far(field: str, asked: int, last: int) -> str:
+    """Sentence for a link that asks for a layer, head, query or key past the last one.
+
+    >>> too_far("head", 99, 7)
+    '`head` must be a whole number from 0 to 7; got head=99. Shown with head=7.'
+    """
+    rule = f"must be a whole number from 0 to {last}"
+    return broken_rule(field, rule, f"{field}={asked}", f"Shown with {field}={last}.")
+
+
+def _past_the_last(scenario: Scenario) -> dict[str, Any]:
+    """Of layer, head, query and key those past the last there is, with the last."""
+    return {name: count - 1 for name, count in scenario.counts().items() if getattr(scenario, name) >= count}
+
+
 def from_query(query: Mapping[str, str]) -> tuple[Scenario, list[str]]:
     """The scenario of a link, and a sentence for each part of it that was ignored.
 
-    Never raises: a bad part leaves its field at the default.
+    Never raises: a bad part leaves its field at the default, or at the nearest value that fits the other parts.
 
     >>> from_query({"n_heads": "3", "d_model": "32"})[1]
-    ['`n_heads` must divide `d_model`; got n_heads=3, d_model=32. Try 1, 2, 4, 8, 16 or 32.']
+    ['`n_heads` must divide `d_model`; got n_heads=3, d_model=32. Try 1, 2, 4, 8, 16 or 32. Shown with n_heads=2.']
     """
     problems: list[str] = []
     chosen: dict[str, Any] = {}
@@ -252,8 +277,11 @@ def from_query(query: Mapping[str, str]) -> tuple[Scenario, list[str]]:
     except SettingError as error:
         chosen["n_heads"] = fitting_heads(n_heads, d_model)
         if "n_heads" in query:
-            problems.append(str(error))
-    return Scenario(**chosen), problems
+            problems.append(f"{error} Shown with n_heads={chosen['n_heads']}.")
+    asked = Scenario(**chosen)
+    lowered = _past_the_last(asked)
+    problems += [too_far(name, chosen[name], used) for name, used in lowered.items() if name in chosen]
+    return replace(asked, **lowered), problems
 
 
 def _named(name: str, error: AttnvizError) -> str:
@@ -262,7 +290,9 @@ def _named(name: str, error: AttnvizError) -> str:
 
 
 def adapted(scenario: Scenario, **changes: Any) -> Scenario:
-    """The scenario with changes, the number of heads lowered where the new width needs it."""
+    """The scenario with changes, lowered to what they leave: the heads for a new width, and what is looked at."""
     d_model = changes.get("d_model", scenario.d_model)
     n_heads = changes.get("n_heads", scenario.n_heads)
-    return replace(scenario, **{**changes, "n_heads": fitting_heads(n_heads, d_model)})
+    changed = replace(scenario, **{**changes, "n_heads": fitting_heads(n_heads, d_model)})
+    lowered = _past_the_last(changed)
+    return replace(changed, **lowered) if lowered else changed

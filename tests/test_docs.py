@@ -29,6 +29,10 @@ def test_the_mask_of_the_contributing_guide_is_a_mask_once_its_block_has_run() -
         allowed = build_mask([MASKS["dilated_window"].spec(window=2, dilation=2)], 4, 4)
         assert allowed.astype(int).tolist() == [[1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1]]
         assert MASKS["dilated_window"].summary == "A query may attend to every `dilation`-th key of a window around it."
+        assert [param.summary for param in MASKS["dilated_window"].params] == [
+            "How many keys it sees to each side, its own place counted.",
+            "Steps from one key that it sees to the next.",
+        ]
     finally:
         MASKS.unregister("dilated_window")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from attnviz import AttnvizError
-from attnviz.errors import ModelUnavailableError, SettingError, UnknownNameError, broken_rule, listed
+from attnviz.errors import ModelUnavailableError, NothingYetError, SettingError, UnknownNameError, broken_rule, listed
 
 
-@pytest.mark.parametrize("kind", [SettingError, UnknownNameError, ModelUnavailableError])
+@pytest.mark.parametrize("kind", [SettingError, UnknownNameError, NothingYetError, ModelUnavailableError])
 def test_every_kind_belongs_to_the_one_family_and_is_a_value_error(kind: type[Exception]) -> None:
     assert issubclass(kind, AttnvizError)
     assert issubclass(kind, ValueError)

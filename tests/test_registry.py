@@ -69,6 +69,57 @@ def test_parameters_are_read_from_the_signature(every_other: Entry[..., Any]) ->
     assert [param.label for param in every_other.params] == ["step (tokens)", "near", "side", "itself"]
 
 
+def test_what_a_parameter_does_is_read_from_the_docstring() -> None:
+    toys: Registry[..., Any] = Registry("toy", groups=("Plain",))
+
+    @toys.register(label="Spring", group="Plain", source="Nobody 2020")
+    def spring(
+        force: float, *, turns: Annotated[int, Range(1, 9)] = 3, stiff: bool = True, colour: bool = False
+    ) -> int:
+        """A spring.
+
+        Parameters
+        ----------
+        force
+            Pulls.
+        turns : int
+            How often the wire goes round,
+            the last turn counted.
+        stiff
+            Whether it resists.
+
+        Notes
+        -----
+        colour
+            Not a parameter's description.
+        """
+        return int(force) * turns * stiff * colour
+
+    said = {param.name: param.summary for param in toys["spring"].params}
+
+    assert said == {
+        "turns": "How often the wire goes round, the last turn counted.",
+        "stiff": "Whether it resists.",
+        "colour": "",
+    }
+
+
+@pytest.mark.parametrize("kind", REGISTRIES)
+def test_every_parameter_says_in_one_sentence_what_it_does(kind: str) -> None:
+    for entry in REGISTRIES[kind]:
+        for param in entry.params:
+            assert re.fullmatch(r"[A-Z][^.]*\.", param.summary), f"{entry.name}.{param.name}: {param.summary}"
+            assert 20 < len(param.summary) <= 240, f"{entry.name}.{param.name}"
+
+
+def test_the_alignment_of_a_causal_mask_says_when_it_changes_nothing() -> None:
+    (align,) = MASKS["causal"].params
+
+    assert align.summary.endswith("with as many queries as keys it changes nothing.")
+    masks = [build_mask([MASKS["causal"].spec(align=side)], 5, 5) for side in ("bottom-right", "top-left")]
+    np.testing.assert_array_equal(*masks)
+
+
 def test_a_registered_mask_works_where_masks_are_built(every_other: Entry[..., Any]) -> None:
     allowed = build_mask([every_other.spec(step=2, near=0.0, itself=False)], 4, 4)
 

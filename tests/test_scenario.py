@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attnviz.core.config import divisors
-from attnviz.errors import AttnvizError, SettingError, UnknownNameError
+from attnviz.errors import AttnvizError, NothingYetError, SettingError, UnknownNameError
 from attnviz.registries import MASKS, POSITIONS
 from attnviz.registry import Spec
 from attnviz.scenario import DOMAINS, MAX_CHARACTERS, PARAMS, Menu, Scenario, Text, adapted, fitting_heads, from_query
@@ -21,7 +21,7 @@ HEADS_SENTENCE = "`n_heads` must divide `d_model`; got n_heads=3, d_model=32. Tr
 
 @st.composite
 def scenarios(draw: st.DrawFn) -> Scenario:
-    """Any scenario: every field drawn from its own domain."""
+    """Any scenario that can be on screen: every field drawn from its own domain, nothing past the last."""
     chosen: dict[str, Any] = {}
     for name, domain in DOMAINS.items():
         if isinstance(domain, Menu):
@@ -31,7 +31,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
         else:
             chosen[name] = draw(values(PARAMS[name]))
     chosen["n_heads"] = draw(st.sampled_from(divisors(chosen["d_model"])))
-    return Scenario(**chosen)
+    return adapted(Scenario(**chosen))
 
 
 @settings(max_examples=40)
@@ -84,7 +84,7 @@ def test_a_parameter_of_the_usual_entry_needs_no_entry_in_the_link() -> None:
 def test_heads_that_do_not_divide_the_width_are_refused_with_both_numbers_and_the_ways_out() -> None:
     scenario, problems = from_query({"n_heads": "3", "d_model": "32"})
 
-    assert problems == [HEADS_SENTENCE]
+    assert problems == [f"{HEADS_SENTENCE} Shown with n_heads=2."]
     assert (scenario.d_model, scenario.n_heads) == (32, 2)
     with pytest.raises(SettingError) as refused:
         Scenario(n_heads=3, d_model=32)
@@ -112,7 +112,47 @@ def test_a_new_width_changes_nothing_but_the_heads(scenario: Scenario, width: in
 
     assert changed.d_model == width
     assert changed.n_heads == fitting_heads(scenario.n_heads, width)
-    assert adapted(changed, d_model=scenario.d_model, n_heads=scenario.n_heads) == scenario
+    assert changed.head == min(scenario.head, changed.counts()["head"] - 1)
+    back = {"d_model": scenario.d_model, "n_heads": scenario.n_heads, "head": scenario.head}
+    assert adapted(changed, **back) == scenario
+
+
+@pytest.mark.parametrize(
+    ("setting", "past"),
+    [
+        ({}, {"head": 7, "query": 10, "key": 10}),
+        ({"n_heads": 4, "text": "a b c"}, {"head": 3, "query": 2, "key": 2}),
+        ({"input": "vectors", "n_tokens": 6}, {"head": 7, "query": 5, "key": 5}),
+        ({"text": "w " * 600}, {"head": 7, "query": 511, "key": 511}),
+        ({"input": "trained"}, {"layer": 5, "head": 11}),
+        ({"text": " "}, {"head": 7}),
+    ],
+    ids=str,
+)
+def test_a_part_of_a_link_past_the_last_there_is_is_lowered_to_it_and_named(
+    setting: dict[str, Any], past: dict[str, int]
+) -> None:
+    link = Scenario(**setting).to_query()
+
+    scenario, problems = from_query({**link, **{name: str(last + 1) for name, last in past.items()}})
+
+    assert {name: getattr(scenario, name) for name in past} == past
+    assert problems == [
+        f"`{name}` must be a whole number from 0 to {last}; got {name}={last + 1}. Shown with {name}={last}."
+        for name, last in past.items()
+    ]
+    assert from_query({**link, **{name: str(last) for name, last in past.items()}}) == (scenario, [])
+
+
+def test_a_short_text_lowers_the_usual_query_without_a_word() -> None:
+    scenario, problems = from_query({"text": "to be"})
+
+    assert (scenario.query, scenario.key, problems) == (1, 0, [])
+    assert adapted(Scenario(query=10, key=9), text="a b c") == Scenario(text="a b c", query=2, key=2)
+
+
+def test_while_there_is_no_word_the_query_is_kept() -> None:
+    assert adapted(Scenario(query=10), text="").query == 10
 
 
 @pytest.mark.parametrize(
@@ -157,7 +197,7 @@ def test_an_entry_is_kept_where_only_some_of_its_parameters_are_bad() -> None:
 def test_the_good_parts_of_a_bad_link_are_kept() -> None:
     scenario, problems = from_query({"text": "to be", "seed": "x", "mask": "causal", "n_tokens": "0", "what": "1"})
 
-    assert scenario == Scenario(text="to be", mask=MASKS["causal"].spec())
+    assert scenario == Scenario(text="to be", mask=MASKS["causal"].spec(), query=1)
     assert len(problems) == 3
 
 
@@ -262,8 +302,7 @@ def test_the_attention_setting_has_every_choice_of_the_scenario(scenario: Scenar
     assert (config.projections, config.sharpness) == (scenario.weights, scenario.sharpness)
 
 
-@pytest.mark.parametrize(("text", "found"), [("", "nothing"), (" \n\t", "only blanks")])
-def test_a_text_without_a_word_asks_for_one(text: str, found: str) -> None:
-    with pytest.raises(SettingError) as refused:
+@pytest.mark.parametrize("text", ["", " \n\t"])
+def test_a_text_without_a_word_asks_for_one(text: str) -> None:
+    with pytest.raises(NothingYetError, match=r"^Nothing to show yet: type a sentence of at least one word\.$"):
         Scenario(text=text).config()
-    assert str(refused.value) == f"`text` must hold at least one word; got {found}. Type a sentence."

@@ -20,7 +20,8 @@ from attnviz.positions import PositionShape
 from attnviz.registries import POSITIONS
 from attnviz.shapes import Bias, Context, HeadMask, Keys, Mask, Queries, Scores, Values, Weights
 
-TILE_CELLS = 1 << 18
+TILE_CELLS = 1 << 19
+SAFE_SCORE = 64.0
 _blas = ThreadpoolController()
 _pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="attention")
 
@@ -52,22 +53,33 @@ def masked_softmax(
            [0., 0.]])
     """
     weights = np.empty_like(scores)
-    _softmax_into(weights, scores, None, None if mask is None else np.broadcast_to(mask, scores.shape))
+    _exponentials(weights, scores, None if mask is None else np.broadcast_to(mask, scores.shape))
+    _normalise(weights)
     return weights
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _softmax_into(weights: np.ndarray, scores: np.ndarray, bias: np.ndarray | None, mask: np.ndarray | None) -> None:
-    biased = scores if bias is None else np.add(scores, bias, out=weights, casting="same_kind")
-    if mask is not None:
-        biased = np.where(mask, biased, biased.dtype.type(-np.inf))
-    highest = biased.max(axis=-1, keepdims=True, initial=-np.inf)
+def _exponentials(weights: np.ndarray, biased: np.ndarray, mask: np.ndarray | None) -> None:
+    allowed = biased if mask is None else np.where(mask, biased, biased.dtype.type(-np.inf))
+    highest = allowed.max(axis=-1, keepdims=True, initial=-np.inf)
     highest[highest == -np.inf] = 0
-    np.subtract(biased, highest, out=weights)
+    np.subtract(allowed, highest, out=weights)
     np.exp(weights, out=weights)
-    total = weights.sum(axis=-1, keepdims=True)
+
+
+def _normalise(weights: np.ndarray) -> None:
+    total = (weights @ np.ones(weights.shape[-1], dtype=weights.dtype))[..., None]
     total[total == 0] = 1
     weights /= total
+
+
+def _are_safe(query: Queries, key: Keys, bias: Bias | None) -> bool:
+    """Whether no score plus bias can leave ±64, where exponentials need no row maximum taken off."""
+    if 0 in query.shape or 0 in key.shape:
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        most = np.sqrt(np.vecdot(query, query).max() * np.vecdot(key, key).max())
+        return bool(most + (0.0 if bias is None else np.abs(bias).max()) <= SAFE_SCORE)
 
 
 def scaled_dot_product_attention(
@@ -136,6 +148,7 @@ def scaled_dot_product_attention(
     scaled = query * query.dtype.type(1 / np.sqrt(d_head) if scale is None else scale)
     full_mask = None if mask is None or mask.all() else np.broadcast_to(mask, (n_heads, n_q, n_k))
     full_bias = None if bias is None else np.broadcast_to(bias, (n_heads, n_q, n_k))
+    are_safe = _are_safe(scaled, key, bias)
     finite = bool(np.isfinite(value).all())
     usable = value if finite else np.where(np.isfinite(value), value, value.dtype.type(0))
 
@@ -146,13 +159,15 @@ def scaled_dot_product_attention(
     def work(head: int, rows: slice) -> None:
         with np.errstate(invalid="ignore", over="ignore"):
             np.matmul(scaled[head, rows], key[head // group].T, out=scores[head, rows])
-        tile = weights[head, rows]
-        _softmax_into(
-            tile,
-            scores[head, rows],
-            None if full_bias is None else full_bias[head, rows],
-            None if full_mask is None else full_mask[head, rows],
-        )
+        tile, biased = weights[head, rows], scores[head, rows]
+        if full_bias is not None:
+            biased = np.add(biased, full_bias[head, rows], out=tile, casting="same_kind")
+        allowed = None if full_mask is None or full_mask[head, rows].all() else full_mask[head, rows]
+        if are_safe and allowed is None:
+            np.exp(biased, out=tile)
+        else:
+            _exponentials(tile, biased, allowed)
+        _normalise(tile)
         np.matmul(tile, usable[head // group], out=context[head, rows])
 
     _run_tiles(work, n_heads, n_q, n_k)

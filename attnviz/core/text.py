@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 
@@ -11,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from attnviz.core.columns import content_columns
-from attnviz.errors import SettingError, broken_rule
+from attnviz.errors import TYPE_A_SENTENCE, NothingYetError
 from attnviz.shapes import Embedded, Tokens
 
 MAX_WORDS = 512
@@ -60,19 +61,22 @@ def _in_word(character: str) -> bool:
     return unicodedata.category(character)[0] in "LNM" or character == "_" or character in JOINERS
 
 
+@lru_cache(maxsize=64)
 def words_of(text: str) -> tuple[Tokens, int]:
     """At most `MAX_WORDS` words of a text, and how many it has.
 
     Raises
     ------
-    SettingError
+    NothingYetError
         If there is no word in it.
+
+    Notes
+    -----
+    A page asks several times a run, so the answers for the last texts are kept.
     """
     words = split_words(text)
     if not words:
-        raise SettingError(
-            broken_rule("text", "must hold at least one word", "only blanks" if text else "nothing", "Type a sentence.")
-        )
+        raise NothingYetError(TYPE_A_SENTENCE)
     return words[:MAX_WORDS], len(words)
 
 

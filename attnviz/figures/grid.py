@@ -59,7 +59,8 @@ def overview(trace: AttentionTrace, head: int) -> Overview:
     step_q, step_k = pool_factor(trace.n_q, side), pool_factor(trace.n_k, side)
     exact = step_q == step_k == 1
     maps = np.where(mask, shown, np.nan).astype(np.float32) if exact else max_pooled(shown, mask, side)
-    return Overview(maps, first, step_q, step_k, shown.max(axis=(1, 2)).astype(np.float64), not bool(mask.all()))
+    largest = np.fmax.reduce(maps, axis=(1, 2), initial=0).astype(np.float64)
+    return Overview(maps, first, step_q, step_k, largest, not bool(mask.all()))
 
 
 def grid_shape(n_maps: int, fit: int) -> tuple[int, int]:
@@ -116,7 +117,7 @@ def head_grid(
     if selected in heads:
         shapes.append(_outline(frames[selected - small.first_head], LIGHT.accent, 2.5))
     cells = Cells(
-        value="weight" if shared_scale else "weight / largest of the head",
+        value="weight" if shared_scale else "weight over largest of head",
         heads=tuple(heads),
         roles=tuple(roles[head] for head in heads),
         rows=plain_labels(trace.query_tokens),

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float, UInt8
+from jaxtyping import Float
 
 from attnviz.shapes import HeadMask, Weights
-
-LEVELS = 254
 
 
 def pool_factor(n: int, most: int) -> int:
@@ -24,23 +22,22 @@ def max_pooled(weights: Weights, mask: HeadMask, most: int) -> Float[np.ndarray,
 
     Notes
     -----
-    Weights are rounded to 254 levels between 0 and their head's largest before they are compared, so a value is
-    exact to 0.2 % of its head's largest. At most `most` rows and columns are left.
+    Forbidden weights are 0, so the largest of a block is that of its allowed pairs. At most `most` rows and columns
+    are left.
     """
-    n_heads, n_q, n_k = weights.shape
-    step_q, step_k = pool_factor(n_q, most), pool_factor(n_k, most)
+    _, n_q, n_k = weights.shape
+    steps = pool_factor(n_q, most), pool_factor(n_k, most)
     allowed = np.broadcast_to(mask, (mask.shape[0], n_q, n_k))
-    everything = bool(allowed.all())
-    pooled = np.empty((n_heads, -(-n_q // step_q), -(-n_k // step_k)), dtype=np.float32)
-    for head in range(n_heads):
-        top = float(weights[head].max(initial=0.0)) or 1.0
-        levels = (weights[head] * np.float32(LEVELS / top) + np.float32(1.5)).astype(np.uint8)
-        if not everything:
-            levels *= allowed[head % allowed.shape[0]]
-        small = _pool_rows(_pool_rows(levels, step_q).T, step_k).T
-        pooled[head] = np.where(small > 0, (small.astype(np.float32) - 1) * np.float32(top / LEVELS), np.nan)
-    return pooled
+    some = np.stack([_pooled(one, *steps) for one in allowed])
+    largest = np.stack([_pooled(one, *steps) for one in weights])
+    return np.where(some, largest, np.nan).astype(np.float32)
 
 
-def _pool_rows(levels: UInt8[np.ndarray, "row column"], step: int) -> UInt8[np.ndarray, "block column"]:
-    return np.maximum.reduceat(levels, np.arange(0, levels.shape[0], step), axis=0)
+def _pooled(one_map: np.ndarray, step_q: int, step_k: int) -> np.ndarray:
+    return _pooled_rows(_pooled_rows(one_map, step_q).T, step_k).T
+
+
+def _pooled_rows(one_map: np.ndarray, step: int) -> np.ndarray:
+    whole = one_map.shape[0] // step * step
+    blocks = one_map[:whole].reshape(whole // step, step, -1).max(axis=1)
+    return np.concatenate([blocks, one_map[whole:].max(axis=0, keepdims=True)]) if whole < len(one_map) else blocks

@@ -17,11 +17,23 @@ def no_padding(q: QIndex, k: KIndex) -> Mask:
 
 @MASKS.register(label="Padding on the right", group="Padding", source="Devlin et al. 2019, section 3")
 def padding_right(q: QIndex, k: KIndex, *, padded: Annotated[int, Range(1, 64, unit="tokens")] = 2) -> Mask:
-    """No query may attend to the last `padded` places, which only fill up a batch."""
+    """No query may attend to the last `padded` places, which only fill up a batch.
+
+    Parameters
+    ----------
+    padded
+        How many places at the end of the text hold no token.
+    """
     return np.broadcast_to(k < k.shape[1] - padded, (q.shape[0], k.shape[1])).copy()
 
 
 @MASKS.register(label="Padding on the left", group="Padding", source="Radford et al. 2019, section 2")
 def padding_left(q: QIndex, k: KIndex, *, padded: Annotated[int, Range(1, 64, unit="tokens")] = 2) -> Mask:
-    """No query may attend to the first `padded` places, which only fill up a batch."""
+    """No query may attend to the first `padded` places, which only fill up a batch.
+
+    Parameters
+    ----------
+    padded
+        How many places at the start of the text hold no token.
+    """
     return np.broadcast_to(k >= padded, (q.shape[0], k.shape[1])).copy()

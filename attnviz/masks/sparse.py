@@ -19,6 +19,11 @@ def dense(q: QIndex, k: KIndex) -> Mask:
 def sliding_window(q: QIndex, k: KIndex, *, window: Annotated[int, Range(1, 64, unit="tokens")] = 4) -> Mask:
     """A query may attend to the keys fewer than `window` places away, its own position included.
 
+    Parameters
+    ----------
+    window
+        How far a query sees to each side, its own place counted: with 1 it sees only itself.
+
     Notes
     -----
     |q - k| < window. Under a causal mask that leaves `window` keys, the query's own among them.

@@ -24,10 +24,11 @@ def causal(
 ) -> Mask:
     """A query may attend to itself and to the keys before it, as in a decoder.
 
-    Notes
-    -----
-    With fewer queries than keys, `bottom-right` puts the queries at the end (new tokens after a cache),
-    `top-left` at the start.
+    Parameters
+    ----------
+    align
+        Where the queries stand if there are fewer of them than keys: at the end of the keys (bottom-right, as new
+        tokens after a cache) or at their start (top-left); with as many queries as keys it changes nothing.
     """
     offset = k.shape[1] - q.shape[0] if align == "bottom-right" else 0
     return k <= q + offset

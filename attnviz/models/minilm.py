@@ -10,7 +10,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from attnviz.core import AttentionTrace
-from attnviz.errors import ModelUnavailableError, SettingError, broken_rule
+from attnviz.errors import TYPE_A_SENTENCE, ModelUnavailableError, NothingYetError, broken_rule
 from attnviz.masks import build_mask
 from attnviz.models.description import MINILM, TrainedModel
 from attnviz.models.encoder import (
@@ -100,7 +100,7 @@ def tokenize(encoder: Encoder, text: str) -> tuple[Tokens, int]:
 
     Raises
     ------
-    SettingError
+    NothingYetError
         If the text holds nothing that the model has a token for.
 
     Notes
@@ -116,11 +116,7 @@ def _cut(encoder: Encoder, text: str) -> tuple[TokenIds, Tokens, int]:
     # The tokenizer refuses lone surrogates; as U+FFFD its own cleaning drops them.
     encoding = encoder.tokenizer.encode(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
     if all(encoding.special_tokens_mask):
-        raise SettingError(
-            broken_rule(
-                "text", "must hold at least one token", "only blanks" if text else "nothing", "Type a sentence."
-            )
-        )
+        raise NothingYetError(TYPE_A_SENTENCE)
     ids: list[int] = encoding.ids
     tokens: list[str] = encoding.tokens
     start = encoder.model.max_tokens - 1
@@ -148,7 +144,7 @@ def run_encoder(
 
     Raises
     ------
-    SettingError, UnknownNameError
+    NothingYetError, SettingError, UnknownNameError
         If the text has no token, or a mask breaks its rule.
 
     References
@@ -163,7 +159,7 @@ def encode(encoder: Encoder, text: str, *, masks: tuple[Spec, ...] = (), sharpne
 
     Raises
     ------
-    SettingError, UnknownNameError
+    NothingYetError, SettingError, UnknownNameError
         If the text has no token, or a mask breaks its rule.
     """
     ids, tokens, _ = _cut(encoder, text)

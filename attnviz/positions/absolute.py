@@ -40,7 +40,13 @@ def none(shape: PositionShape) -> Positional:
 
 @POSITIONS.register(label="Sinusoidal", group="Absolute", source="Vaswani et al. 2017, section 3.5")
 def sinusoidal(shape: PositionShape, *, base: Annotated[float, Range(10, 1_000_000)] = 10_000.0) -> Positional:
-    """Adds waves of many lengths to x: near places get similar vectors, and a shift is a rotation."""
+    """Adds waves of many lengths to x: near places get similar vectors, and a shift is a rotation.
+
+    Parameters
+    ----------
+    base
+        Sets the longest wave, up to 2π times as many tokens: the larger, the longer a text whose places differ.
+    """
     return Positional(add=lambda positions: sinusoidal_table(positions, shape.d_model, base=base))
 
 

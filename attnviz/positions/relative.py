@@ -76,7 +76,17 @@ def rotary(
     base: Annotated[float, Range(10, 1_000_000)] = 10_000.0,
     layout: Annotated[str, Choice((HALF_SPLIT, INTERLEAVED))] = HALF_SPLIT,
 ) -> Positional:
-    """Turns query and key by an angle that grows with position, so that scores depend on the distance only."""
+    """Turns query and key by an angle that grows with position, so that scores depend on the distance only.
+
+    Parameters
+    ----------
+    base
+        Sets the slowest turn, down to one in 2π times as many tokens: the larger, the longer a text whose places
+        differ.
+    layout
+        Which two columns are turned together: column i with column i + d_head / 2 (half-split, as in Llama) or each
+        with its neighbour (interleaved, as in the paper).
+    """
     _check_even(shape.d_head)
     return Positional(rotate=lambda x, positions: rotate(x, positions, base=base, layout=layout))
 

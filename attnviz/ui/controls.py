@@ -46,7 +46,8 @@ def _input(scenario: Scenario) -> None:
         help="Your sentence, random vectors, or the trained heads of all-MiniLM-L6-v2 reading your sentence.",
     )
     if scenario.input == "vectors":
-        parameter("n_tokens", PARAMS["n_tokens"], label="Length (tokens)")
+        summary = "How many random vectors attend to each other; the seed decides which."
+        parameter("n_tokens", PARAMS["n_tokens"], label="Length (tokens)", summary=summary)
     else:
         st.text_area(
             "Sentence",
@@ -103,20 +104,21 @@ def _menu(name: str, label: str, chosen: Spec) -> None:
         parameter(f"{name}.{param.name}", param)
 
 
-def parameter(key: str, param: Param, label: str | None = None) -> None:
-    """The control that a parameter's declared type and range ask for."""
-    words = label or param.label.capitalize()
+def parameter(key: str, param: Param, label: str | None = None, summary: str | None = None) -> None:
+    """The control that a parameter's declared type and range ask for, with what it does as its help."""
+    words, says = label or param.label.capitalize(), summary or param.summary or None
     if isinstance(param.domain, Choice):
-        st.selectbox(words, param.domain.options, key=key)
+        st.selectbox(words, param.domain.options, key=key, help=says)
     elif isinstance(param.domain, Range):
         low, high = param.kind(param.domain.low), param.kind(param.domain.high)
         step = param.kind(param.domain.step or 1)
         if (high - low) / step <= MOST_SLIDER_STEPS:
-            st.slider(words, low, high, step=step, key=key)
+            st.slider(words, low, high, step=step, key=key, help=says)
         else:
-            st.number_input(words, low, high, step=step, key=key, format="%d" if param.kind is int else "%g")
+            form = "%d" if param.kind is int else "%g"
+            st.number_input(words, low, high, step=step, key=key, format=form, help=says)
     else:
-        st.toggle(words, key=key)
+        st.toggle(words, key=key, help=says)
 
 
 def _weights(scenario: Scenario) -> None:
@@ -131,16 +133,20 @@ def _weights(scenario: Scenario) -> None:
             help="Designed: W_Q and W_K are built so that each head does something one can name. "
             "Random: drawn from the seed.",
         )
-    parameter("sharpness", PARAMS["sharpness"], label="Sharpness (scores multiplied; 1 = plain)")
+    summary = "The larger, the more of its attention a query gives to its best key; at 0 it gives every key the same."
+    label = "Sharpness (scores multiplied; 1 = plain)"
+    parameter("sharpness", PARAMS["sharpness"], label=label, summary=summary)
     if scenario.input != "trained":
         with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-            parameter("seed", PARAMS["seed"], label="Seed")
+            summary = "Where everything random starts: the same seed always gives the same numbers."
+            parameter("seed", PARAMS["seed"], label="Seed", summary=summary)
             st.button("New seed", on_click=session.setter(seed=secrets.randbelow(1_000_000)))
 
 
 def _view() -> None:
     with st.expander("View"):
-        parameter("scale", PARAMS["scale"], label="Colour scale")
+        summary = "Colours of the weights, from 0 to the largest; all three can be read by the colour-blind."
+        parameter("scale", PARAMS["scale"], label="Colour scale", summary=summary)
         st.toggle(
             "Same scale for all heads",
             key="shared_scale",

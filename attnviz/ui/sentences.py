@@ -6,21 +6,21 @@ import re
 from collections.abc import Sequence
 
 from attnviz.cost import attention_cost
-from attnviz.numbers import THIN_SPACE, counted, scaled, significant
+from attnviz.numbers import counted, duration, scaled
 from attnviz.registries import MASKS, POSITIONS
 from attnviz.scenario import Scenario
 from attnviz.ui.compute import Shown
-from attnviz.ui.show import plain
+from attnviz.ui.show import marked
 
 
 def ignored(problems: Sequence[str]) -> str:
-    """The parts of a link that were ignored, by name and then with the reason for each, as plain Markdown.
+    """The parts of a link that were ignored, by name and then with the reason for each, as Markdown.
 
     >>> ignored(["`seed` must be a number; got seed=x. Try 0."])
-    'Ignored in this link&#58; seed. &#96;seed&#96; must be a number; got seed=x. Try 0.'
+    'Ignored in this link&#58; seed. `seed` must be a number; got seed=x. Try 0.'
     """
     names = dict.fromkeys(name for problem in problems for name in re.findall(r"`([^`]*)`", problem)[:1])
-    return plain(f"Ignored in this link: {', '.join(names)}. {' '.join(problems)}")
+    return marked(f"Ignored in this link: {', '.join(names)}. {' '.join(problems)}")
 
 
 def inside_a_sentence(label: str) -> str:
@@ -49,8 +49,8 @@ def setting(scenario: Scenario, shown: Shown) -> str:
         label = POSITIONS[scenario.position.name].label
         words.append("no positions" if label == "None" else f"{inside_a_sentence(label)} positions")
         where = ""
-    time = f"{significant(1000 * shown.layer.seconds, 2)}{THIN_SPACE}ms"
+    operations, time = scaled(cost.flops, "FLOP", digits=3), duration(shown.layer.seconds)
     return (
         f"{where}{counted(trace.n_heads, 'head')} of {counted(trace.d_head, 'dimension')} over "
-        f"{counted(trace.n_k, 'token')}, {', '.join(words)}: {scaled(cost.flops, 'FLOP', digits=3)}, {time}."
+        f"{counted(trace.n_k, 'token')}, {', '.join(words)}: {operations}, {time}."
     )

@@ -16,12 +16,14 @@ from streamlit.errors import StreamlitAPIException
 
 from attnviz.errors import AttnvizError
 from attnviz.registry import Spec, Value
-from attnviz.scenario import DOMAINS, PARAMS, Menu, Scenario, adapted, from_query
+from attnviz.scenario import DOMAINS, PARAMS, Menu, Scenario, adapted, from_query, too_far
 
 PUBLISHED = "attnviz.published"
 KEPT = "attnviz.kept"
 PAGE = "attnviz.page"
 PREPARED = "attnviz.prepared"
+ARRIVED = "attnviz.arrived"
+IGNORED = "attnviz.ignored"
 
 
 def say_prepared() -> None:
@@ -34,8 +36,8 @@ def is_prepared() -> bool:
     return bool(st.session_state.pop(PREPARED, False))
 
 
-def arrive(page: str, *, alone: bool = False) -> list[str]:
-    """Bring the state of this run in line with the link; gives a sentence for each part of the link ignored.
+def arrive(page: str, *, alone: bool = False) -> None:
+    """Bring the state of this run in line with the link.
 
     Notes
     -----
@@ -51,14 +53,20 @@ def arrive(page: str, *, alone: bool = False) -> list[str]:
     switched = state.get(PAGE) not in (None, here)
     state[PAGE] = here
     if published is None or (link != published and not (switched and not link)):
-        scenario, problems = from_query(link)
+        scenario, state[IGNORED] = from_query(link)
         show(scenario)
         state[PUBLISHED] = link
-        return problems
+        state[ARRIVED] = list(link)
+        return
     for key, value in state.get(KEPT, {}).items():
         if switched or key not in state:
             state[key] = state.get(key, value)
-    return []
+
+
+def ignored() -> list[str]:
+    """A sentence for each part of the link just arrived at that is not on screen; told once."""
+    st.session_state.pop(ARRIVED, None)
+    return st.session_state.pop(IGNORED, [])
 
 
 def show(scenario: Scenario) -> None:
@@ -92,7 +100,7 @@ def scenario() -> Scenario:
     Notes
     -----
     A value that its field refuses (a width typed too large, say) leaves that field at its default. The number of
-    heads is lowered where a new width needs it.
+    heads is lowered where a new width needs it, head, query and key where a new setting has fewer.
     """
     chosen: dict[str, Any] = {}
     for name, domain in DOMAINS.items():
@@ -140,9 +148,13 @@ def publish(shown: Scenario) -> None:
 
 def keep_within(field: str, count: int) -> int:
     """The value of an index field, lowered where there are only `count` of what it counts."""
-    value = min(int(st.session_state.get(field, 0)), count - 1)
-    if st.session_state.get(field) != value:
-        st.session_state[field] = value
+    state = st.session_state
+    asked = int(state.get(field, 0))
+    value = min(asked, count - 1)
+    if state.get(field) != value:
+        state[field] = value
+        if field in state.get(ARRIVED, []):
+            state[IGNORED].append(too_far(field, asked, value))
     return value
 
 

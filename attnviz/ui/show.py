@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
@@ -9,8 +10,11 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from attnviz.figures.theme import recoloured
+from attnviz.numbers import decimals
 from attnviz.ui import live
 from attnviz.ui.live import Words
+
+NAME = re.compile(r"\w[\w .=-]*")
 
 
 def figure(picture: go.Figure, *, key: str, words: Words, on_click: Callable[[], None] | None = None) -> None:
@@ -44,16 +48,35 @@ def plain(text: str) -> str:
     )
 
 
+def marked(text: str) -> str:
+    """Text that Markdown shows as it is, names between backticks as code.
+
+    >>> marked("`seed` must be a number; got seed=`*x*`.")
+    '`seed` must be a number; got seed=&#42;x&#42;.'
+    """
+    parts = re.split(r"`([^`]*)`", text)
+    return "".join(
+        f"`{part}`" if place % 2 and NAME.fullmatch(part) else plain(part) for place, part in enumerate(parts)
+    )
+
+
 def table(
     frame: pd.DataFrame, *, key: str, title: str, caption: str, labels: Mapping[str, str], file_name: str
 ) -> None:
-    """A table that can be sorted and searched, with its numbers as CSV."""
+    """A table that can be sorted and searched, with its numbers as CSV.
+
+    Notes
+    -----
+    All numbers of a column have as many decimals as its smallest needs for three significant digits: the browser's
+    formats drop the zeros at the end of a number with three digits of its own.
+    """
     st.markdown(f"### {title}")
+    columns = {str(name): column for name, column in frame.items()}
     config = {
-        name: st.column_config.NumberColumn(labels.get(name, name), format="%.3g")
-        if frame[name].dtype.kind == "f"
+        name: st.column_config.NumberColumn(labels.get(name, name), format=f"%.{decimals(column.tolist())}f")
+        if column.dtype.kind == "f"
         else st.column_config.Column(labels.get(name, name))
-        for name in frame.columns
+        for name, column in columns.items()
     }
     st.dataframe(frame, key=key, hide_index=True, column_config=config)
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):

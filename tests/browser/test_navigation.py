@@ -84,7 +84,7 @@ def test_a_hostile_link_opens_the_app_with_one_toast_naming_what_was_ignored(
     toast = page.get_by_test_id("stToast")
     expect(toast).to_have_count(1)
     expect(toast).to_contain_text(
-        "`n_heads` must divide `d_model`; got n_heads=3, d_model=32. Try 1, 2, 4, 8, 16 or 32."
+        "n_heads must divide d_model; got n_heads=3, d_model=32. Try 1, 2, 4, 8, 16 or 32. Shown with n_heads=2."
     )
     for word in ("n_tokens", "seed", "<img src=x onerror=alert(1)>", "<script>", "window"):
         expect(toast).to_contain_text(word)

@@ -61,18 +61,12 @@ def test_a_sharper_softmax_moves_the_picture(server: str, open_page: Callable[..
     expect(page.get_by_text("7 of 8 heads give at least half")).to_be_visible()
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "`text` must hold at least one word; got nothing. Type a sentence."),
-        ("   ", "`text` must hold at least one word; got only blanks. Type a sentence."),
-    ],
-)
+@pytest.mark.parametrize("text", ["", "   "])
 def test_an_empty_sentence_asks_for_words_and_keeps_the_settings(
-    server: str, open_page: Callable[..., Page], text: str, said: str
+    server: str, open_page: Callable[..., Page], text: str
 ) -> None:
     page = open_page(f"{server}/?{urlencode({'text': text, 'n_heads': '4'})}", waits=False)
-    expect(page.get_by_role("alert")).to_contain_text(said)
+    expect(page.get_by_role("alert")).to_have_text("Nothing to show yet: type a sentence of at least one word.")
     page.get_by_role("textbox", name="Sentence").fill("hello there")
     page.keyboard.press("Control+Enter")
     settled(page)

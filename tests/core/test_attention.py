@@ -63,7 +63,7 @@ def test_tiles_of_any_size_give_the_same_result(inputs: Inputs, cells: int) -> N
 
 
 def test_a_large_input_that_is_computed_in_threaded_tiles_equals_its_small_pieces() -> None:
-    n_heads, n_q, n_k = 4, 150, 2100
+    n_heads, n_q, n_k = 4, 300, 2100
     query, key, value = normal((n_heads, n_q, 8), 1), normal((2, n_k, 8), 2), normal((2, n_k, 5), 3)
     bias, mask = normal((n_heads, 1, n_k), 4), np.random.default_rng(5).random((n_q, n_k)) < 0.5
     mask[7] = False

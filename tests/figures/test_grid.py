@@ -196,7 +196,7 @@ def test_per_head_each_map_is_a_share_of_its_own_largest_weight_which_is_said() 
         np.testing.assert_allclose(found, trace.weights[head] / trace.weights[head].max(), rtol=1e-6)
         assert found.max() == 1
     assert picture.data[0].colorbar.title.text == "share of<br>the largest"
-    assert picture.layout.meta["cells"]["value"] == "weight / largest of the head"
+    assert picture.layout.meta["cells"]["value"] == "weight over largest of head"
 
 
 def test_per_head_a_head_without_any_weight_stays_forbidden() -> None:
@@ -220,5 +220,5 @@ def test_the_overview_tells_the_largest_weight_of_each_head_exactly() -> None:
 
     small = overview(trace, 2)
 
-    np.testing.assert_array_equal(small.largest, trace.weights.max(axis=(1, 2)))
+    np.testing.assert_array_equal(small.largest, trace.weights.max(axis=(1, 2)).astype(np.float32))
     assert (small.first_head, small.step_q, small.step_k, small.has_forbidden) == (0, 2, 2, False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,17 +47,7 @@ def test_pooling_keeps_the_largest_weight_of_each_block_and_blocks_that_are_all_
     assert pooled.shape == right.shape
     assert max(pooled.shape[1:]) <= most
     np.testing.assert_array_equal(np.isnan(pooled), np.isnan(right))
-    for head in range(2):
-        limit = 0.002 * weights[head].max()
-        np.testing.assert_allclose(pooled[head], right[head], rtol=0, atol=limit)
-
-
-def test_a_weight_of_exactly_0_and_the_largest_of_a_head_are_kept_exactly() -> None:
-    weights = np.array([[[0.0, 0.3], [0.0, 0.7]]])
-
-    assert max_pooled(weights, np.ones((1, 2, 2), dtype=bool), 2).tolist() == [
-        [[0, pytest.approx(0.3, abs=0.0014)], [0, pytest.approx(0.7, abs=1e-7)]]
-    ]
+    np.testing.assert_array_equal(pooled, right.astype(np.float32))
 
 
 @given(st.integers(1, 5000), st.integers(1, 300))

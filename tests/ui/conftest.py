@@ -64,6 +64,11 @@ def errors(app: AppTest) -> list[str]:
     return [unescape(error.value) for error in app.error]
 
 
+def hints(app: AppTest) -> list[str]:
+    """What a page that has nothing to show yet says instead."""
+    return [unescape(info.value) for info in app.info]
+
+
 def toasts(app: AppTest) -> list[str]:
     """The toasts of the page."""
     return [unescape(toast.value) for toast in app.toast]

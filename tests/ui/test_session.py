@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.scenario import DEFAULT_TEXT, Scenario
-from tests.ui.conftest import PAGES, Opener, link_of, ran
+from tests.ui.conftest import PAGES, Opener, link_of, ran, toasts
 from tests.ui.drawn import pictures
 
 LINK = {
@@ -153,6 +153,53 @@ def test_a_head_that_a_smaller_setting_lacks_is_lowered_to_its_last(open_app: Op
         2,
         2,
     )
+
+
+def test_a_link_past_the_last_head_and_token_says_so_once_and_carries_what_is_shown(open_app: Opener) -> None:
+    app = open_app({"head": "99", "query": "11", "key": "2", "n_heads": "4"})
+
+    assert toasts(app) == [
+        "Ignored in this link: head, query. "
+        "`head` must be a whole number from 0 to 3; got head=99. Shown with head=3. "
+        "`query` must be a whole number from 0 to 10; got query=11. Shown with query=10."
+    ]
+    assert link_of(app) == {"n_heads": "4", "head": "3", "query": "10", "key": "2"}
+    assert toasts(ran(app.run())) == [], "said once"
+
+
+@pytest.mark.model
+def test_a_link_past_the_last_token_of_the_trained_model_says_so_once(open_app: Opener) -> None:
+    app = open_app({"input": "trained", "query": "13", "key": "12", "layer": "6"})
+
+    assert toasts(app) == [
+        "Ignored in this link: layer, query. "
+        "`layer` must be a whole number from 0 to 5; got layer=6. Shown with layer=5. "
+        "`query` must be a whole number from 0 to 12; got query=13. Shown with query=12."
+    ]
+    assert link_of(app) == {"input": "trained", "layer": "5", "query": "12", "key": "12"}
+    ran(app.text_area(key="text").set_value("a b").run())
+    assert toasts(app) == [], "a shorter text lowers the query without a word"
+    assert link_of(app) == {"input": "trained", "text": "a b", "layer": "5", "query": "3", "key": "3"}
+
+
+@pytest.mark.parametrize("page_name", PAGES)
+def test_a_shorter_sentence_lowers_the_query_in_the_link_without_a_word(page_name: str, open_app: Opener) -> None:
+    app = open_app({"query": "10", "key": "9"}, page=page_name)
+
+    ran(app.text_area(key="text").set_value("a b c").run())
+
+    assert link_of(app) == {"text": "a b c", "query": "2", "key": "2"}
+    assert toasts(app) == []
+
+
+def test_the_first_cell_on_screen_is_a_word_that_finds_its_other_occurrence(open_app: Opener) -> None:
+    found = pictures(open_app())
+
+    assert found["pattern"].header["title"] == "Which keys does head 0 (same word) look at?"
+    assert found["query_row"].header["title"] == "What does query 4 “the” look at?"
+    answer = found["query_row"].header["answer"]
+    assert answer.startswith("It gives 0.507 to key 0 “The”: rank 1 of 11 allowed keys")
+    assert answer.endswith("A uniform head would give 0.0909.")
 
 
 def test_the_link_to_copy_is_the_link_in_the_address_bar(open_app: Opener) -> None:

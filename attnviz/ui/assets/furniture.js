@@ -58,18 +58,20 @@ export function bare(layout, place, width) {
 }
 
 export function bareData(data) {
-  return data.map((trace) => (trace.type === "heatmap" ? { ...trace, showscale: false } : trace));
+  return data.filter((trace) => trace.mode !== "text").map((trace) => (trace.type === "heatmap" ? { ...trace, showscale: false } : trace));
 }
 
 // Labels and titles around the plot area; drawn anew only where something about them has changed.
-export function label(box, layout, place, ranges) {
+export function label(box, layout, place, ranges, data) {
   const ticks = layout.meta?.ticks ?? {};
-  const key = JSON.stringify([ticks, place, ranges, layout.xaxis.title?.text, layout.yaxis.title?.text]);
+  const words = data.find((trace) => trace.mode === "text");
+  const key = JSON.stringify([ticks, place, ranges, layout.xaxis.title?.text, layout.yaxis.title?.text, words?.x.length, words?.text]);
   if (box.dataset.key === key) return;
   box.dataset.key = key;
   const parts = [];
   if (ticks.y) parts.push(...rowLabels(ticks, place, ranges.y));
   if (ticks.x) parts.push(...columnLabels(ticks, place, ranges.x));
+  if (words) parts.push(...texts(words, place, ranges));
   parts.push(...titles(layout, place));
   box.replaceChildren(...parts);
 }
@@ -99,6 +101,23 @@ function columnLabels(ticks, place, range) {
     Object.assign(made.style, { left: `${place.left + at}px`, top: `${place.top + place.high + 3}px` });
     return made;
   });
+}
+
+// The texts of a trace of words, where their places are in sight.
+function texts({ x, y, text }, place, ranges) {
+  const made = [];
+  text.forEach((markup, i) => {
+    const across = (x[i] - ranges.x[0]) / (ranges.x[1] - ranges.x[0]);
+    const down = (y[i] - ranges.y[1]) / (ranges.y[0] - ranges.y[1]);
+    if (across < 0 || across >= 1 || down < 0 || down >= 1) return;
+    const words = new DOMParser().parseFromString(markup, "text/html").body.textContent;
+    const [first, ...rest] = words.split(" ");
+    const one = element("span", "av-text");
+    one.append(element("b", "", first), rest.length ? ` ${rest.join(" ")}` : "");
+    Object.assign(one.style, { left: `${place.left + across * place.wide}px`, top: `${place.top + down * place.high}px` });
+    made.push(one);
+  });
+  return made;
 }
 
 function titles(layout, place) {

@@ -2,13 +2,16 @@
 import { nameOf, cellAt } from "./cells.js";
 import { downloads } from "./downloads.js";
 import { arrange, bare, bareData, label, legend } from "./furniture.js";
+import { paint } from "./painter.js";
 
 const ARRAYS = { u1: Uint8Array, f4: Float32Array, f8: Float64Array, i4: Int32Array, i1: Int8Array, i2: Int16Array, u2: Uint16Array, u4: Uint32Array };
 const CONFIG = { displayModeBar: false, responsive: false, doubleClick: "reset", showTips: false };
 const MISSING = 255;
+// A picture that is painted already is handed over to Plotly when changes pause for so many milliseconds.
+const PAUSE = 100;
 const figures = new WeakMap();
 
-export async function show(component, { plotly, library }) {
+export function show(component, { library }) {
   const { data, parentElement } = component;
   let figure = figures.get(parentElement);
   if (!figure) figures.set(parentElement, (figure = mount(parentElement)));
@@ -19,15 +22,9 @@ export async function show(component, { plotly, library }) {
   const bytes = data.slice();
   Object.assign(figure, { bytes, dark, ...split(bytes) });
   write(figure, figure.header);
-  if (!figure.drawn) figure.plot.style.minHeight = `${figure.header.figure.layout.height}px`;
-  try {
-    await plotly;
-  } catch {
-    component.setStateValue("failed", true);
-    return figure.close;
-  }
+  if (!figure.turn) figure.stage.style.minHeight = `${figure.header.figure.layout.height}px`;
   figure.due = true;
-  if (figure.seen && figure.component === component) await draw(figure);
+  if (figure.seen) draw(figure);
   return figure.close;
 }
 
@@ -43,12 +40,16 @@ function mount(parent) {
     title: element("h3", ""),
     answer: element("p", "av-answer"),
     legend: element("div", "av-legend"),
+    stage: element("div", "av-stage"),
+    canvas: element("canvas", "av-canvas"),
+    small: document.createElement("canvas"),
     plot: element("div", "av-plot"),
     labels: element("div", "av-labels"),
     tip: element("div", "av-tip"),
     caption: element("span", "av-caption"),
     tools: element("span", "av-tools"),
     drawn: false,
+    turn: 0,
     seen: false,
     due: false,
     width: 0,
@@ -57,10 +58,11 @@ function mount(parent) {
   note.append(figure.caption, figure.tools);
   figure.tip.hidden = true;
   figure.plot.setAttribute("role", "img");
-  box.append(figure.title, figure.answer, figure.legend, figure.plot, figure.tip, note);
+  figure.stage.append(figure.canvas, figure.plot, figure.labels);
+  box.append(figure.title, figure.answer, figure.legend, figure.stage, figure.tip, note);
   parent.append(box);
   figure.resize = new ResizeObserver(([entry]) => fit(figure, Math.round(entry.contentRect.width)));
-  figure.resize.observe(figure.plot);
+  figure.resize.observe(figure.stage);
   // A picture that is out of sight is drawn when it comes near.
   figure.sight = new IntersectionObserver((entries) => look(figure, entries.at(-1).isIntersecting), { rootMargin: "150px" });
   figure.sight.observe(box);
@@ -88,6 +90,7 @@ function write(figure, header) {
 }
 
 function close(figure) {
+  figure.turn++;
   figure.resize.disconnect();
   figure.sight.disconnect();
   if (window.Plotly && figure.drawn) window.Plotly.purge(figure.plot);
@@ -147,32 +150,74 @@ function unquantised(levels, low, high) {
   return Float32Array.from(levels, (level) => table[level]);
 }
 
+function plotly(address) {
+  plotly.loaded ??= new Promise((onload, onerror) => {
+    const load = () => document.head.append(Object.assign(document.createElement("script"), { src: address, onload, onerror }));
+    // Running plotly.js takes long: what is painted already is shown first.
+    requestAnimationFrame(() => setTimeout(load));
+  });
+  return plotly.loaded;
+}
+
 async function draw(figure) {
-  const { plot, header, body, dark } = figure;
+  const turn = ++figure.turn;
   figure.due = false;
-  const { data, layout } = revive(header.figure, body, dark ? header.dark : null);
-  const width = (figure.width ||= plot.clientWidth);
-  if (width < 460) for (const trace of data) if (trace.mode === "text") trace.textfont.size = 9;
-  const place = arrange(layout, width, (figure.family ??= getComputedStyle(figure.box).fontFamily));
-  Object.assign(figure, { data, layout, place, cells: layout.meta?.cells, quantised: header.quantised });
-  plot.classList.toggle("av-clickable", Boolean(figure.cells?.click));
-  tellFit(figure);
-  legend(figure.legend, data, layout);
-  await window.Plotly.react(plot, bareData(data), bare(layout, place, width), CONFIG);
-  plot.style.minHeight = "";
+  const canPaint = compose(figure);
+  if (canPaint) {
+    paint(figure.canvas, figure.small, figure.data[0], figure.layout, figure.place, ranges(figure));
+    figure.stage.classList.add("av-ahead");
+    count(figure, "painted");
+    relabel(figure);
+    if (figure.drawn) await new Promise((resume) => setTimeout(resume, PAUSE));
+  }
+  try {
+    await plotly(figure.library);
+  } catch {
+    figure.component.setStateValue("failed", true);
+    return;
+  }
+  if (figure.turn !== turn) return;
+  await window.Plotly.react(figure.plot, bareData(figure.data), bare(figure.layout, figure.place, figure.width), CONFIG);
   if (!figure.drawn) {
     figure.drawn = true;
-    plot.append(figure.labels);
     listen(figure);
     downloads(figure);
   }
+  figure.stage.classList.remove("av-ahead");
+  if (!canPaint) count(figure, "painted");
   relabel(figure);
-  plot.dataset.drawn = String(Number(plot.dataset.drawn ?? 0) + 1);
+  count(figure, "drawn");
+}
+
+// What a figure needs to be painted or drawn; gives whether it can be painted without Plotly.
+function compose(figure) {
+  const { header, body, dark, cells: old, data: [before] = [] } = figure;
+  const { data, layout } = revive(header.figure, body, dark ? header.dark : null);
+  const width = (figure.width ||= figure.stage.clientWidth);
+  const place = arrange(layout, width, (figure.family ??= getComputedStyle(figure.box).fontFamily));
+  Object.assign(figure, { data, layout, place, cells: layout.meta?.cells, quantised: header.quantised });
+  figure.plot.classList.toggle("av-clickable", Boolean(figure.cells?.click));
+  figure.stage.style.minHeight = `${place.height}px`;
+  figure.stage.classList.toggle("av-narrow", width < 460);
+  tellFit(figure);
+  legend(figure.legend, data, layout);
+  if (data[0].type !== "heatmap") return false;
+  const isAsBefore = old && ["rows", "columns", "heads"].every((part) => old[part].length === figure.cells[part].length);
+  return !figure.drawn || Boolean(isAsBefore && before.z.length === data[0].z.length && before.z[0].length === data[0].z[0].length);
+}
+
+function count(figure, what) {
+  figure.plot.dataset[what] = String(Number(figure.plot.dataset[what] ?? 0) + 1);
+}
+
+// The ranges of the axes: where the reader has zoomed to, else those of the whole picture.
+function ranges({ drawn, plot, layout }) {
+  const { xaxis, yaxis } = drawn ? plot.layout : layout;
+  return { x: [...(xaxis.range ?? [0, 1])], y: [...yaxis.range] };
 }
 
 function relabel(figure) {
-  const { xaxis, yaxis } = figure.plot.layout;
-  label(figure.labels, figure.layout, figure.place, { x: [...(xaxis.range ?? [0, 1])], y: [...yaxis.range] });
+  label(figure.labels, figure.layout, figure.place, ranges(figure), figure.data);
 }
 
 // How many maps fit side by side decides how the grid of heads is laid out; 8 is what the server takes for granted.
@@ -199,7 +244,8 @@ function tell(figure, point, event) {
   const cell = place(figure, point);
   figure.tip.hidden = !cell;
   if (!cell) return;
-  figure.tip.replaceChildren(...nameOf(figure.cells, cell, point.z, figure.quantised));
+  const [row, column] = point.pointIndex ?? point.pointNumber;
+  figure.tip.replaceChildren(...nameOf(figure.cells, cell, figure.data[0].z[row][column], figure.quantised));
   const box = figure.box.getBoundingClientRect();
   const x = event.clientX - box.left;
   const y = event.clientY - box.top;

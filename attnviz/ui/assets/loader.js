@@ -1,18 +1,11 @@
-// Sent with every message, so kept small: loads plotly.js and the real module, once and side by side.
+// Sent with every message, so kept small: loads the real module once, and plotly.js when it is first asked for.
 const bundle = document.querySelector('script[src*="static/js/"]');
 const root = bundle ? bundle.src.split("static/js/")[0] : `${location.origin}/`;
-
-function plotly() {
-  return new Promise((onload, onerror) => {
-    document.head.append(Object.assign(document.createElement("script"), { src: `${root}{{PLOTLY}}`, onload, onerror }));
-  });
-}
+const library = `${root}{{PLOTLY}}`;
 
 function start() {
-  const drawn = plotly();
-  drawn.catch(() => {});
-  const assets = `${root}{{ASSETS}}`;
-  return { module: import(`${assets}/live_figure.js`), plotly: drawn, root, library: `${root}{{PLOTLY}}` };
+  document.head.append(Object.assign(document.createElement("link"), { rel: "preload", as: "script", href: library }));
+  return { module: import(`${root}{{ASSETS}}/live_figure.js`), library };
 }
 
 const attnviz = (window.attnviz ??= start());
