@@ -49,16 +49,16 @@ def head_summary(
         Cosine of the heads' maps.
     """
     n_heads = len(roles)
-    frame = pd.DataFrame({"head": np.arange(n_heads), "role": list(roles)})
+    columns: dict[str, object] = {"head": np.arange(n_heads), "role": list(roles)}
     for name, (values, uniform) in measures.items():
         column = column_name(METRICS[name])
-        frame[column] = mean_over_queries(values)
-        frame[f"{column}_uniform"] = np.broadcast_to(mean_over_queries(uniform), (n_heads,))
+        columns[column] = mean_over_queries(values)
+        columns[f"{column}_uniform"] = np.broadcast_to(mean_over_queries(uniform), (n_heads,))
     others = np.where(np.eye(n_heads, dtype=bool), -np.inf, similarity)
     alone = n_heads == 1
-    frame["most_alike_head"] = pd.array([None] if alone else others.argmax(axis=1).tolist(), dtype="Int64")
-    frame["most_alike_cosine"] = np.array([np.nan]) if alone else others.max(axis=1)
-    return frame
+    columns["most_alike_head"] = pd.array([None] if alone else others.argmax(axis=1).tolist(), dtype="Int64")
+    columns["most_alike_cosine"] = np.array([np.nan]) if alone else others.max(axis=1)
+    return pd.DataFrame(columns)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 EMPTY = "∅"
 LONGEST = 14
@@ -11,6 +12,7 @@ _NAMED = {" ": "␣", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;"}
 
 
+@lru_cache(maxsize=1 << 14)
 def visible(token: str) -> str:
     r"""A token with its blanks and control characters written out.
 

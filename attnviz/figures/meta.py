@@ -9,7 +9,7 @@ keys. Places outside `map_rows` and `map_columns` are gaps.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 
 from attnviz.figures.labels import visible
 
@@ -32,7 +32,7 @@ class Ticks:
 
     def to_meta(self) -> dict[str, object]:
         """Form for `layout.meta`."""
-        return {"ticks": asdict(self)}
+        return {"ticks": _as_mapping(self)}
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,11 @@ class Cells:
 
     def to_meta(self, ticks: Ticks | None = None) -> dict[str, object]:
         """Form for `layout.meta`."""
-        return {"cells": asdict(self), **(ticks.to_meta() if ticks else {})}
+        return {"cells": _as_mapping(self), **(ticks.to_meta() if ticks else {})}
+
+
+def _as_mapping(record: Ticks | Cells) -> dict[str, object]:
+    return {item.name: getattr(record, item.name) for item in fields(record)}
 
 
 def plain_labels(tokens: Sequence[str]) -> tuple[str, ...]:

@@ -120,12 +120,12 @@ def _made(scenario: Scenario) -> Shown:
     return Shown(_few(config) if small else _many(config), notes=notes)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs={AttentionConfig: repr})
 def _few(config: AttentionConfig) -> Layer:
     return _attend(config)
 
 
-@st.cache_resource(max_entries=2, show_spinner="Computing attention…")
+@st.cache_resource(max_entries=2, show_spinner="Computing attention…", hash_funcs={AttentionConfig: repr})
 def _many(config: AttentionConfig) -> Layer:
     return _attend(config)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import struct
-from base64 import b64decode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -62,8 +61,9 @@ def encoded(figure: go.Figure, name: str, words: Words) -> bytes:
     Heatmaps of more than 131,072 cells are sent as 254 levels between their `zmin` and `zmax`, NaN as 255.
     """
     blob = _Blob()
-    spec = figure.to_plotly_json()
-    traces = [_with_arrays(trace, blob, _levels(trace)) for trace in spec["data"]]
+    specs = [trace.to_plotly_json() for trace in figure.data]
+    levels = [_levels(spec) for spec in specs]
+    traces = [_with_arrays(spec, blob, steps) for spec, steps in zip(specs, levels, strict=True)]
     header = {
         "name": name,
         "title": words.title,
@@ -71,28 +71,24 @@ def encoded(figure: go.Figure, name: str, words: Words) -> bytes:
         "caption": words.caption,
         "alt": words.alt,
         "dark": DARK_FOR_LIGHT,
-        "quantised": any(_levels(trace) for trace in spec["data"]),
-        "figure": {"data": traces, "layout": _with_arrays(spec["layout"], blob, None)},
+        "quantised": any(levels),
+        "figure": {"data": traces, "layout": _with_arrays(figure.layout.to_plotly_json(), blob, None)},
     }
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")
     return struct.pack("<I", len(text)) + text + b"".join(blob.parts)
 
 
 def _levels(trace: dict[str, Any]) -> tuple[float, float] | None:
-    if trace["type"] != "heatmap" or np.prod(_shape(trace["z"])) <= MOST_EXACT:
+    if trace["type"] != "heatmap" or trace["z"].size <= MOST_EXACT:
         return None
     return float(trace["zmin"]), float(trace["zmax"])
 
 
-def _shape(packed: dict[str, str]) -> tuple[int, ...]:
-    return tuple(int(length) for length in packed["shape"].split(",")) if "shape" in packed else ()
-
-
 def _with_arrays(value: Any, blob: _Blob, levels: tuple[float, float] | None) -> Any:
     if isinstance(value, dict):
-        if "bdata" in value:
-            return _packed(value, blob, levels)
         return {key: _with_arrays(item, blob, levels) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return _packed(value, blob, levels)
     if isinstance(value, list | tuple):
         return [_with_arrays(item, blob, levels) for item in value]
     if isinstance(value, np.generic):
@@ -100,11 +96,11 @@ def _with_arrays(value: Any, blob: _Blob, levels: tuple[float, float] | None) ->
     return value
 
 
-def _packed(value: dict[str, str], blob: _Blob, levels: tuple[float, float] | None) -> dict[str, object]:
-    shape = _shape(value)
-    array = np.frombuffer(b64decode(value["bdata"]), dtype=f"<{value['dtype']}")
-    packed: dict[str, object] = {"type": value["dtype"], "shape": shape or array.shape}
-    if levels and shape:
+def _packed(array: np.ndarray, blob: _Blob, levels: tuple[float, float] | None) -> dict[str, object]:
+    if array.dtype == np.int64:
+        array = array.astype(np.int32)
+    packed: dict[str, object] = {"type": array.dtype.str[1:], "shape": array.shape}
+    if levels and array.ndim == 2:
         low, high = levels
         share = (np.nan_to_num(array, nan=low) - low) / ((high - low) or 1.0)
         step = np.clip(np.rint(share * (MISSING - 1)), 0, MISSING - 1).astype(np.uint8)
