@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Decimal
 
 MINUS = "\u2212"
@@ -37,17 +36,6 @@ def significant(value: float | None, digits: int = 3) -> str:
         mantissa, exponent = f"{rounded:.{digits - 1}e}".split("e")
         return f"{mantissa.replace('-', MINUS)}·10{str(int(exponent)).translate(RAISED)}"
     return f"{rounded:.{max(digits - 1 - rounded.adjusted(), 0)}f}".replace("-", MINUS)
-
-
-def decimals(values: Iterable[float], digits: int = 3, most: int = 5) -> int:
-    """Decimals that give the smallest number so many significant digits; one that needs more than `most` is left out.
-
-    >>> decimals([0.5, 0.0714, 0.0]), decimals([12.25, 1.0]), decimals([250.0]), decimals([0.0, float("nan")])
-    (4, 2, 0, 0)
-    """
-    least = 10.0 ** (digits - 1 - most)
-    smallest = min((abs(value) for value in values if least <= abs(value) < math.inf), default=math.inf)
-    return 0 if smallest == math.inf else max(digits - 1 - math.floor(math.log10(smallest)), 0)
 
 
 def duration(seconds: float) -> str:

@@ -161,8 +161,8 @@ def visit(floor_server: Server) -> Iterator[dict[str, object]]:
         seen = {
             "visit: bare page": (bare.address, TEXT),
             "visit: slider and number": (floor_server.address, TEXT),
-            "visit: grid alone": (f"{grid_server.address}/{query(8, 64)}", "[data-drawn]"),
-            "visit: Playground": (product.address, "[data-drawn]"),
+            "visit: grid alone": (f"{grid_server.address}/{query(8, 64)}", "[data-painted]"),
+            "visit: Playground": (product.address, "[data-painted]"),
         }
         times: dict[str, list[tuple[float, float]]] = {name: [] for name in seen}
         for _ in range(8):

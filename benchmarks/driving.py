@@ -25,8 +25,8 @@ from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, sync_
 BENCHMARKS = Path(__file__).resolve().parent
 ROOT = BENCHMARKS.parent
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
-QUIET_MS = 150
-QUIET_WARMING_MS = 20
+QUIET_MS = 250
+QUIET_WARMING_MS = 150
 NPM = {"d3": ("d3@5.7.0", "dist/d3.min.js"), "jquery": ("jquery@2.1.0", "dist/jquery.min.js")}
 NPM["require"] = ("requirejs@2.3.6", "require.js")
 

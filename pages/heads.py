@@ -13,4 +13,4 @@ with page("Heads", question="Which heads do the same, and how far do they look?"
     panels.redundancy(scenario, layer, head, height=560)
     panels.distance(layer, head, height=max(420, 24 * layer.trace.n_heads))
 
-    panels.heads_table(layer)
+    panels.heads_table(layer, head)

@@ -24,4 +24,4 @@ with page("Playground", question="Where does each token look?") as scenario:
     with far:
         panels.distance(layer, head)
 
-    panels.heads_table(layer)
+    panels.heads_table(layer, head)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.numbers import MINUS, THIN_SPACE, counted, decimals, duration, percent, scaled, significant
+from attnviz.numbers import MINUS, THIN_SPACE, counted, duration, percent, scaled, significant
 
 SUPERSCRIPT = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 reals = st.floats(-1e300, 1e300, allow_subnormal=False)
@@ -54,35 +54,6 @@ def test_a_number_has_three_significant_digits(value: float | None, text: str) -
 @given(reals, st.integers(1, 6))
 def test_what_is_read_is_the_number_to_so_many_digits(value: float, digits: int) -> None:
     assert read(significant(value, digits)) == pytest.approx(value, rel=0.5001 * 10 ** (1 - digits), abs=0)
-
-
-@pytest.mark.parametrize(
-    ("values", "count"),
-    [
-        ([0.5, 0.497], 3),
-        ([12.34, 0.0714], 4),
-        ([1.0, 3.5], 2),
-        ([250.0, 99.5], 1),
-        ([4000.0], 0),
-        ([0.5, 0.0, math.nan, math.inf, 1e-9], 3),
-        ([-0.25], 3),
-        ([0.0], 0),
-        ([], 0),
-    ],
-)
-def test_the_smallest_of_a_column_has_three_digits_and_the_others_as_many_decimals(
-    values: list[float], count: int
-) -> None:
-    assert decimals(values) == count
-
-
-@given(st.lists(st.floats(0.001, 1e5), min_size=1))
-def test_with_its_decimals_no_number_of_a_column_has_fewer_digits_than_in_a_sentence(values: list[float]) -> None:
-    places = decimals(values)
-
-    assert places <= 5
-    for value in values:
-        assert float(f"{value:.{places}f}") == pytest.approx(value, rel=0.5001e-2, abs=0)
 
 
 @pytest.mark.parametrize(

@@ -133,9 +133,8 @@ def _weights(scenario: Scenario) -> None:
             help="Designed: W_Q and W_K are built so that each head does something one can name. "
             "Random: drawn from the seed.",
         )
-    summary = "The larger, the more of its attention a query gives to its best key; at 0 it gives every key the same."
-    label = "Sharpness (scores multiplied; 1 = plain)"
-    parameter("sharpness", PARAMS["sharpness"], label=label, summary=summary)
+    summary = "Scores are multiplied by it: 1 is plain, 0 gives every key the same, and more favours the best key more."
+    parameter("sharpness", PARAMS["sharpness"], label="Sharpness", summary=summary)
     if scenario.input != "trained":
         with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
             summary = "Where everything random starts: the same seed always gives the same numbers."

@@ -12,12 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import plotly
 import plotly.graph_objects as go
 import streamlit as st
+from plotly.basedatatypes import BaseTraceType
 from streamlit.components.v1 import declare_component
 from streamlit.components.v2 import component
 
@@ -61,7 +62,8 @@ def encoded(figure: go.Figure, name: str, words: Words) -> bytes:
     Heatmaps of more than 131,072 cells are sent as 254 levels between their `zmin` and `zmax`, NaN as 255.
     """
     blob = _Blob()
-    specs = [trace.to_plotly_json() for trace in figure.data]
+    drawn = cast("tuple[BaseTraceType, ...]", figure.data)
+    specs = [trace.to_plotly_json() for trace in drawn]
     levels = [_levels(spec) for spec in specs]
     traces = [_with_arrays(spec, blob, steps) for spec, steps in zip(specs, levels, strict=True)]
     header = {

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from attnviz.figures import alt, answers, attention_heatmap, distance_panel, head_grid, query_bars, similarity_matrix
 from attnviz.figures.colours import rounded_top
+from attnviz.figures.grid import MOST_HEADS
 from attnviz.figures.pattern import MOST_SIDE, fitting_window, head_mask
 from attnviz.figures.row import MOST_KEYS, keys_to_show
-from attnviz.numbers import counted, percent, significant
+from attnviz.numbers import percent, significant
 from attnviz.registries import METRICS, SIMILARITIES
 from attnviz.scenario import Scenario
 from attnviz.tables import column_name
@@ -141,8 +142,8 @@ def distance(layer: Layer, head: int, *, height: int = 340) -> None:
     )
 
 
-def heads_table(layer: Layer) -> None:
-    """Every registered measure of every head, beside its baseline."""
+def heads_table(layer: Layer, head: int) -> None:
+    """Every registered measure of the heads in the grid, beside its baseline; the file has all heads."""
     frame = layer.summary()
     if not any(layer.roles):
         frame = frame.drop(columns="role")
@@ -151,12 +152,17 @@ def heads_table(layer: Layer) -> None:
         unit = f" ({metric.unit})" if metric.unit else ""
         labels[column_name(metric)] = f"{metric.label}{unit}"
         labels[f"{column_name(metric)}_uniform"] = "uniform"
+    first = head // MOST_HEADS * MOST_HEADS
+    shown = slice(first, min(first + MOST_HEADS, len(frame)))
+    caption = "Means over the queries. “uniform”: the same measure for a head that is uniform over the allowed keys."
+    if shown.stop - first < len(frame):
+        caption += f" Heads {first} to {shown.stop - 1} of {len(frame)} are shown; the file has all."
     show.table(
         frame,
-        key="heads_table",
+        shown,
         title="The heads in numbers",
-        caption=f"Means over the queries of {counted(len(frame), 'head')}. "
-        "“uniform”: the same measure for a head that is uniform over the allowed keys.",
+        caption=caption,
+        strong=head,
         labels=labels,
         file_name="attnviz-heads.csv",
     )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
 from attnviz.figures.theme import recoloured
-from attnviz.numbers import decimals
+from attnviz.numbers import significant
 from attnviz.ui import live
 from attnviz.ui.live import Words
 
@@ -61,30 +62,51 @@ def marked(text: str) -> str:
 
 
 def table(
-    frame: pd.DataFrame, *, key: str, title: str, caption: str, labels: Mapping[str, str], file_name: str
+    frame: pd.DataFrame,
+    shown: slice,
+    *,
+    title: str,
+    caption: str,
+    labels: Mapping[str, str],
+    file_name: str,
+    strong: int,
 ) -> None:
-    """A table that can be sorted and searched, with its numbers as CSV.
+    """Rows of a table with the digits of the sentences, and all its numbers as CSV.
 
-    Notes
-    -----
-    All numbers of a column have as many decimals as its smallest needs for three significant digits: the browser's
-    formats drop the zeros at the end of a number with three digits of its own.
+    Parameters
+    ----------
+    frame
+        The whole table.
+    shown
+        Rows that are shown.
+    title, caption
+        What is said above and below.
+    labels
+        Headings of the columns.
+    file_name
+        Name of the CSV file.
+    strong
+        Row that is set in bold.
     """
-    st.markdown(f"### {title}")
-    columns = {str(name): column for name, column in frame.items()}
-    config = {
-        name: st.column_config.NumberColumn(labels.get(name, name), format=f"%.{decimals(column.tolist())}f")
-        if column.dtype.kind == "f"
-        else st.column_config.Column(labels.get(name, name))
-        for name, column in columns.items()
-    }
-    st.dataframe(frame, key=key, hide_index=True, column_config=config)
-    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
-        st.download_button(
-            "Download CSV",
-            data=lambda: frame.to_csv(index=False).encode(),
-            file_name=file_name,
-            mime="text/csv",
-            on_click="ignore",
-        )
-        st.caption(caption)
+    head = "".join(f'<th scope="col">{escape(labels[str(name)])}</th>' for name in frame.columns)
+    values = frame.iloc[shown].itertuples(index=False, name=None)
+    rows = "".join(
+        f"<tr{' class=av-strong' if row == strong else ''}>{''.join(map(_cell, cells))}</tr>"
+        for row, cells in zip(frame.index[shown], values, strict=True)
+    )
+    st.html(
+        f'<h3>{escape(title)}</h3><div class="av-table" tabindex="0"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div><p>{escape(caption)}</p>"
+    )
+    st.download_button(
+        "Download CSV",
+        data=lambda: frame.to_csv(index=False).encode(),
+        file_name=file_name,
+        mime="text/csv",
+        on_click="ignore",
+    )
+
+
+def _cell(value: object) -> str:
+    text = significant(value) if isinstance(value, float) else "–" if value is pd.NA else escape(str(value))
+    return f"<td>{text}</td>"

@@ -66,7 +66,8 @@ def test_an_empty_sentence_asks_for_words_and_keeps_the_settings(
     server: str, open_page: Callable[..., Page], text: str
 ) -> None:
     page = open_page(f"{server}/?{urlencode({'text': text, 'n_heads': '4'})}", waits=False)
-    expect(page.get_by_role("alert")).to_have_text("Nothing to show yet: type a sentence of at least one word.")
+    said = page.get_by_role("main").get_by_role("status")
+    expect(said).to_have_text("Nothing to show yet: type a sentence of at least one word.")
     page.get_by_role("textbox", name="Sentence").fill("hello there")
     page.keyboard.press("Control+Enter")
     settled(page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from html import unescape
 from typing import Any, NamedTuple
@@ -63,6 +64,13 @@ def pictures(app: AppTest) -> dict[str, Sent]:
     """Every live figure of the page, by its name."""
     sent = [decoded(element.proto.bytes) for element in app.get("bidi_component")]
     return {one.header["name"]: one for one in sent}
+
+
+def table_rows(app: AppTest) -> list[list[str]]:
+    """Headings and rows of the page's table, as the reader sees them."""
+    (body,) = [element.proto.body for element in app.main.get("html") if "<table" in element.proto.body]
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", body, re.DOTALL)
+    return [[unescape(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)] for row in rows]
 
 
 def sentences(app: AppTest) -> str:

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.registries import MASKS, POSITIONS
+from attnviz.registries import MASKS, METRICS, POSITIONS
 from attnviz.registry import Annotated, Range
 from attnviz.scenario import DEFAULT_TEXT, DOMAINS, Menu, Scenario
 from attnviz.shapes import KIndex, Mask, QIndex
 from attnviz.ui import live
 from tests.ui.conftest import PAGES, Opener, errors, link_of, ran
-from tests.ui.drawn import pictures, sentences
+from tests.ui.drawn import pictures, sentences, table_rows
 
 MENUS = [name for name, domain in DOMAINS.items() if isinstance(domain, Menu)]
 every_page = pytest.mark.parametrize("page_name", PAGES)
@@ -222,13 +222,26 @@ def test_of_many_heads_the_grid_says_which_are_shown(open_app: Opener) -> None:
 
 
 def test_the_table_of_heads_has_every_measure_beside_its_baseline(open_app: Opener) -> None:
-    frame = open_app({"mask": "causal"}).dataframe[0].value
+    headings, *rows = table_rows(open_app({"mask": "causal", "head": "2"}))
 
-    assert list(frame["head"]) == list(range(8))
-    assert list(frame["role"][:2]) == ["same word", "previous token"]
-    uniform = frame.loc[frame["role"] == "uniform"].iloc[0]
-    assert uniform["entropy_bits"] == pytest.approx(uniform["entropy_bits_uniform"], abs=1e-5)
-    assert uniform["mean_distance_tokens"] == pytest.approx(2.5, abs=1e-5)
+    for metric in METRICS:
+        place = headings.index(f"{metric.label} ({metric.unit})" if metric.unit else metric.label)
+        assert headings[place + 1] == "uniform"
+    assert [row[0] for row in rows] == [str(head) for head in range(8)]
+    assert [row[1] for row in rows[:2]] == ["same word", "previous token"]
+    uniform = next(row for row in rows if row[1] == "uniform")
+    entropy, distance = headings.index("Entropy (bits)"), headings.index("Mean distance (tokens)")
+    assert uniform[entropy] == uniform[entropy + 1] == "2.30"
+    assert uniform[distance] == uniform[distance + 1] == "2.50"
+
+
+def test_of_many_heads_the_table_shows_those_of_the_grid_and_the_file_has_all(open_app: Opener) -> None:
+    app = open_app({"d_model": "128", "n_heads": "128", "head": "70"})
+
+    assert [row[0] for row in table_rows(app)[1:]] == [str(head) for head in range(64, 128)]
+    (body,) = [element.proto.body for element in app.main.get("html") if "<table" in element.proto.body]
+    assert "Heads 64 to 127 of 128 are shown; the file has all." in body
+    assert body.index("class=av-strong") < body.index("<td>70</td>") < body.index("<td>71</td>")
 
 
 def test_the_menu_leads_to_every_page_and_takes_the_link_along(open_app: Opener) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
+from streamlit.testing.v1 import AppTest
 
-from attnviz.numbers import significant
 from attnviz.ui.show import marked
-from tests.ui.conftest import Opener
+from tests.ui.drawn import table_rows
 
 
 @pytest.mark.parametrize(
@@ -26,19 +24,18 @@ def test_names_are_code_and_everything_else_is_literal(text: str, markdown: str)
     assert marked(text) == markdown
 
 
-def test_a_number_has_at_least_the_digits_of_a_sentence_and_all_of_a_column_the_same_decimals(
-    open_app: Opener,
-) -> None:
-    table = open_app().dataframe[0]
-    formats = {
-        name: column["type_config"]["format"]
-        for name, column in json.loads(table.proto.columns).items()
-        if "format" in column.get("type_config", {})
-    }
+def test_a_table_shows_numbers_with_the_digits_of_a_sentence_and_nothing_in_it_is_markup() -> None:
+    def script() -> None:
+        import pandas as pd
 
-    assert formats["largest_weight"] == "%.4f"
-    assert formats["entropy_bits_uniform"] == "%.2f"
-    assert formats["most_alike_cosine"] == "%.3f"
-    for name, form in formats.items():
-        for value in table.value[name]:
-            assert significant(float(form % value)) == significant(value), (name, value)
+        from attnviz.ui import show
+
+        frame = pd.DataFrame({"name": ["<b>x</b>", "y"], "share": [0.0714285, float("nan")]})
+        labels = {"name": "Name", "share": "<i>Share</i>"}
+        show.table(frame, slice(0, 2), title="T", caption="C", labels=labels, file_name="t.csv", strong=1)
+
+    app = AppTest.from_function(script).run()
+
+    assert not app.exception
+    assert table_rows(app) == [["Name", "<i>Share</i>"], ["<b>x</b>", "0.0714"], ["y", "–"]]
+    assert "<b>" not in app.get("html")[0].proto.body

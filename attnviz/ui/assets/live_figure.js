@@ -29,11 +29,6 @@ export function show(component, { library }) {
 }
 
 function mount(parent) {
-  if (!document.getElementById("av-style")) {
-    const style = document.createElement("link");
-    Object.assign(style, { id: "av-style", rel: "stylesheet", href: new URL("./live_figure.css", import.meta.url).href });
-    document.head.append(style);
-  }
   const box = element("figure", "av-figure");
   const figure = {
     box,

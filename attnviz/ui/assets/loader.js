@@ -1,11 +1,13 @@
-// Sent with every message, so kept small: loads the real module once, and plotly.js when it is first asked for.
+// Sent with every message, so kept small: loads the real module once, all its parts at the same time.
 const bundle = document.querySelector('script[src*="static/js/"]');
 const root = bundle ? bundle.src.split("static/js/")[0] : `${location.origin}/`;
-const library = `${root}{{PLOTLY}}`;
+const assets = `${root}{{ASSETS}}`;
 
 function start() {
-  document.head.append(Object.assign(document.createElement("link"), { rel: "preload", as: "script", href: library }));
-  return { module: import(`${root}{{ASSETS}}/live_figure.js`), library };
+  for (const name of ["painter", "furniture", "cells", "downloads"])
+    document.head.append(Object.assign(document.createElement("link"), { rel: "modulepreload", href: `${assets}/${name}.js` }));
+  document.head.append(Object.assign(document.createElement("link"), { id: "av-style", rel: "stylesheet", href: `${assets}/live_figure.css` }));
+  return { module: import(`${assets}/live_figure.js`), library: `${root}{{PLOTLY}}` };
 }
 
 const attnviz = (window.attnviz ??= start());
