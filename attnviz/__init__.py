@@ -18,7 +18,15 @@ from attnviz.core import (
     split_heads,
 )
 from attnviz.errors import AttnvizError
-from attnviz.masks import build_mask
+from attnviz.masks import (
+    build_mask,
+    decode_drawing,
+    encode_drawing,
+    flex_attention_code,
+    numpy_code,
+    sdpa_code,
+    toggled,
+)
 from attnviz.metrics import uniform_weights
 from attnviz.positions import alibi_slopes, rotate, sinusoidal_table
 from attnviz.registries import MASKS, METRICS, POSITIONS, RECIPES, SIMILARITIES
@@ -35,11 +43,17 @@ __all__ = [
     "alibi_slopes",
     "attend",
     "build_mask",
+    "decode_drawing",
+    "encode_drawing",
+    "flex_attention_code",
     "masked_softmax",
     "merge_heads",
+    "numpy_code",
     "rotate",
     "scaled_dot_product_attention",
+    "sdpa_code",
     "sinusoidal_table",
     "split_heads",
+    "toggled",
     "uniform_weights",
 ]

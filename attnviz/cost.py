@@ -32,18 +32,31 @@ class Cost:
         return self.projection_flops + self.score_flops + self.context_flops
 
 
-def attention_cost(n_q: int, n_k: int, d_model: int, n_heads: int, *, bytes_per_number: int = 4) -> Cost:
+def attention_cost(
+    n_q: int,
+    n_k: int,
+    d_model: int,
+    n_heads: int,
+    *,
+    n_kv_heads: int | None = None,
+    d_value: int | None = None,
+    bytes_per_number: int = 4,
+) -> Cost:
     """Cost of one layer in which every pair is computed, whatever the mask.
 
     Examples
     --------
     >>> attention_cost(11, 11, 64, 8).flops
     391424
+    >>> attention_cost(11, 11, 64, 8, n_kv_heads=1).projection_flops
+    202752
     """
-    pairs = n_q * n_k * d_model
+    d_head = d_model // n_heads
+    value_columns, kv_heads = d_value or d_head, n_kv_heads or n_heads
+    queries, keys = n_heads * (d_head + value_columns), kv_heads * (d_head + value_columns)
     return Cost(
-        projection_flops=2 * d_model * d_model * (2 * n_q + 2 * n_k),
-        score_flops=2 * pairs,
-        context_flops=2 * pairs,
+        projection_flops=2 * d_model * (n_q * queries + n_k * keys),
+        score_flops=2 * n_q * n_k * n_heads * d_head,
+        context_flops=2 * n_q * n_k * n_heads * value_columns,
         weight_bytes=n_heads * n_q * n_k * bytes_per_number,
     )

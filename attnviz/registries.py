@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnviz.registry import Registry
-from attnviz.shapes import HeadPairs, KIndex, Mask, PerQuery, QIndex, Weights
+from attnviz.shapes import HeadMask, HeadPairs, KIndex, Mask, PerQuery, QIndex, Weights
 
 if TYPE_CHECKING:
     from typing import Concatenate, TypeAlias
@@ -13,16 +13,15 @@ if TYPE_CHECKING:
     from attnviz.core.columns import Columns
     from attnviz.core.designed import DesignedHead
     from attnviz.positions.effects import Positional, PositionShape
-    from attnviz.shapes import HeadMask
 
-    MaskRule: TypeAlias = Registry[Concatenate[QIndex, KIndex, ...], Mask]
+    MaskRule: TypeAlias = Registry[Concatenate[QIndex, KIndex, ...], Mask | HeadMask]
     PositionMethod: TypeAlias = Registry[Concatenate[PositionShape, ...], Positional]
     Recipe: TypeAlias = Registry[Concatenate[Columns, ...], DesignedHead]
     Metric: TypeAlias = Registry[[Weights, HeadMask], PerQuery]
     Similarity: TypeAlias = Registry[[Weights], HeadPairs]
 
 MASKS: MaskRule = Registry("mask", groups=("Structure", "Sparsity", "Padding"))
-POSITIONS: PositionMethod = Registry("position", groups=("Absolute", "Relative"))
+POSITIONS: PositionMethod = Registry("position", groups=("Absolute", "Rotary", "Bias"))
 RECIPES: Recipe = Registry("recipe", groups=("Content", "Position", "Baseline"))
 METRICS: Metric = Registry("metric", groups=("Focus", "Distance"))
 SIMILARITIES: Similarity = Registry("similarity", groups=("Maps",))

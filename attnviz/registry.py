@@ -28,32 +28,16 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Annotated, Any, Generic, ParamSpec, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
+from attnviz.domains import Choice, Range, Text
 from attnviz.errors import SettingError, UnknownNameError, broken_rule, listed
 
-__all__ = ["Annotated", "Choice", "Entry", "Param", "Range", "Registry", "Spec"]
+__all__ = ["Annotated", "Choice", "Entry", "Param", "Range", "Registry", "Spec", "Text"]
 
 LONGEST_VALUE = 40
 
 P = ParamSpec("P")
 R = TypeVar("R")
 Value: TypeAlias = int | float | str | bool
-
-
-@dataclass(frozen=True)
-class Range:
-    """Numbers from `low` to `high`, both allowed, with the unit they are counted in."""
-
-    low: float
-    high: float
-    unit: str = ""
-    step: float | None = None
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One of a few named options."""
-
-    options: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -74,7 +58,7 @@ class Param:
     name: str
     kind: type
     default: Value
-    domain: Range | Choice | None
+    domain: Range | Choice | Text | None
     summary: str = ""
 
     @property
@@ -103,6 +87,8 @@ class Param:
                     f"Try {self.default}.",
                 )
             )
+        if isinstance(self.domain, Text):
+            return self._check_text(value, self.domain)
         if self.kind is bool:
             if isinstance(value, bool):
                 return value
@@ -110,6 +96,15 @@ class Param:
                 broken_rule(self.name, "must be on or off", f"{self.name}={value}", f"Try {self.default}.")
             )
         return self._check_number(value)
+
+    def _check_text(self, value: object, domain: Text) -> str:
+        if not isinstance(value, str) or len(value) > domain.longest:
+            found = f"{len(value):,} characters" if isinstance(value, str) else f"{self.name}={value}"
+            rule = f"must be a text of at most {domain.longest:,} characters"
+            raise SettingError(broken_rule(self.name, rule, found, "Shorten it."))
+        if domain.check is not None:
+            domain.check(value)
+        return value
 
     def _check_number(self, value: object) -> Value:
         assert isinstance(self.domain, Range)
@@ -132,6 +127,8 @@ class Param:
         SettingError
             If the text is not such a value.
         """
+        if isinstance(self.domain, Text):
+            return self.check(text)
         if len(text) > LONGEST_VALUE:
             return self.check(f"{text[:LONGEST_VALUE]}…")
         if self.kind is bool:

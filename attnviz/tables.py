@@ -96,7 +96,7 @@ def cell_summary(trace: AttentionTrace, head: int, query: int, key: int) -> Cell
     allowed = bool(row_mask[key])
     return CellSummary(
         allowed=allowed,
-        score=float(trace.scores[head, query, key]),
+        score=float(trace.row_of_scores(head, query)[key]),
         bias=float(np.broadcast_to(trace.bias, shape)[head, query, key]),
         weight=float(weights[key]) if allowed else None,
         rank=int((weights[row_mask] > weights[key]).sum()) + 1 if allowed else None,
@@ -112,7 +112,7 @@ def query_row(trace: AttentionTrace, head: int, query: int) -> pd.DataFrame:
         {
             "key": np.arange(trace.n_k),
             "token": list(trace.key_tokens),
-            "score": trace.scores[head, query],
+            "score": trace.row_of_scores(head, query),
             "bias": np.broadcast_to(trace.bias, shape)[head, query],
             "allowed": np.broadcast_to(trace.mask, shape)[head, query],
             "weight": trace.weights[head, query],

@@ -17,6 +17,7 @@ with page("Playground", question="Where does each token look?") as scenario:
         panels.query_row(layer, head, query, key)
     with large:
         panels.pattern(scenario, layer, head, query, key)
+        panels.dropout(scenario, layer, head, query, key)
 
     alike, far = st.columns(2, gap="medium")
     with alike:

@@ -11,7 +11,7 @@ from attnviz import registries
 from attnviz.core import AttentionConfig
 from attnviz.core.config import CONTENTS, PROJECTIONS, divisors
 from attnviz.registries import MASKS, POSITIONS
-from attnviz.registry import Choice, Entry, Param, Range, Registry, Spec
+from attnviz.registry import Choice, Entry, Param, Range, Registry, Spec, Text
 
 REGISTRIES: dict[str, Registry[..., Any]] = {
     registry.kind: registry for registry in vars(registries).values() if isinstance(registry, Registry)
@@ -32,13 +32,23 @@ def values(param: Param) -> st.SearchStrategy[Any]:
         if param.kind is int:
             return st.integers(int(low), int(high)) | limits
         return st.floats(low, high, allow_nan=False) | limits
+    if isinstance(param.domain, Text):
+        return st.sampled_from((str(param.default), *param.domain.examples))
     return st.booleans()
 
 
+BUCKETS_THAT_FIT = st.integers(1, 1024).flatmap(
+    lambda most: st.fixed_dictionaries({"max_distance": st.just(most), "n_buckets": st.integers(1, min(most, 64))})
+)
+SHARES_OF_WHOLE_PAIRS = st.fixed_dictionaries({"share": st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])})
+VALUES_THAT_GO_TOGETHER = {"t5_bias": BUCKETS_THAT_FIT, "rotary_partial": SHARES_OF_WHOLE_PAIRS}
+
+
 def specs(entry: Entry[..., Any]) -> st.SearchStrategy[Spec]:
-    """Choices of one entry with parameters from its ranges."""
+    """Choices of one entry with parameters from its ranges; parameters that share a rule are drawn together."""
     chosen = st.fixed_dictionaries({param.name: values(param) for param in entry.params})
-    return chosen.map(lambda params: entry.spec(**params))
+    together = VALUES_THAT_GO_TOGETHER.get(entry.name, st.just({}))
+    return st.builds(lambda params, fitting: entry.spec(**(params | fitting)), chosen, together)
 
 
 def mask_specs(*groups: str) -> st.SearchStrategy[tuple[Spec, ...]]:
@@ -49,10 +59,11 @@ def mask_specs(*groups: str) -> st.SearchStrategy[tuple[Spec, ...]]:
 
 @st.composite
 def head_shapes(draw: st.DrawFn, position: str = "none", most: int = 48) -> tuple[int, int]:
-    """`d_model` and a number of heads that divides it; an even `d_head` where the position method needs one."""
-    if position == "rotary":
-        n_heads = draw(st.integers(1, 8))
-        return n_heads * 2 * draw(st.integers(1, max(1, most // (2 * n_heads)))), n_heads
+    """`d_model` and a number of heads that divides it; whole pairs of columns where the position method needs them."""
+    if position in POSITIONS.names("Rotary"):
+        step = 8 if position == "rotary_partial" else 2
+        n_heads = draw(st.integers(1, max(1, min(8, most // step))))
+        return n_heads * step * draw(st.integers(1, max(1, most // (step * n_heads)))), n_heads
     d_model = draw(st.integers(1, most))
     return d_model, draw(st.sampled_from(divisors(d_model)))
 
@@ -62,15 +73,23 @@ def configs(draw: st.DrawFn) -> AttentionConfig:
     """Any attention setting that is allowed and quick to run."""
     position = draw(st.sampled_from(POSITIONS.names()))
     d_model, n_heads = draw(head_shapes(position))
+    tokens = st.lists(words, min_size=1, max_size=16).map(tuple)
     return AttentionConfig(
-        tokens=tuple(draw(st.lists(words, min_size=1, max_size=16))),
+        tokens=draw(tokens),
+        key_tokens=draw(st.none() | tokens),
         d_model=d_model,
         n_heads=n_heads,
+        n_kv_heads=draw(st.none() | st.sampled_from(divisors(n_heads))),
+        d_value=draw(st.none() | st.integers(1, 5)),
         masks=draw(mask_specs()),
         position=draw(specs(POSITIONS[position])),
         content=draw(st.sampled_from(CONTENTS)),
         projections=draw(st.sampled_from(PROJECTIONS)),
         sharpness=draw(st.floats(0, 8)),
+        is_scaled=draw(st.booleans()),
+        softcap=draw(st.just(0.0) | st.floats(1, 50)),
+        sinks=draw(st.booleans()),
+        dropout=draw(st.just(0.0) | st.floats(0, 0.9)),
         seed=draw(seeds),
     )
 

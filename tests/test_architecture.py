@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import attnviz
-from attnviz.registry import Choice, Entry, Param, Range
+from attnviz.registry import Choice, Entry, Param, Range, Text
 from attnviz.ui.navigation import MENU
 from tests.strategies import REGISTRIES
 
@@ -123,7 +123,7 @@ def assert_declared(param: Param) -> None:
     assert param.kind in (int, float, str, bool)
     if param.kind is bool:
         return
-    assert isinstance(param.domain, Range | Choice), param.name
+    assert isinstance(param.domain, Range | Choice | Text), param.name
     assert type(param.check(param.default)) is param.kind
     if isinstance(param.domain, Range):
         assert math.isfinite(param.domain.low)

@@ -26,15 +26,17 @@ def test_the_mask_of_the_contributing_guide_is_a_mask_once_its_block_has_run() -
     }
     exec(blocks[0], names)
     try:
-        allowed = build_mask([MASKS["dilated_window"].spec(window=2, dilation=2)], 4, 4)
+        allowed = build_mask([MASKS["stepping_window"].spec(window=2, dilation=2)], 4, 4)
         assert allowed.astype(int).tolist() == [[1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1]]
-        assert MASKS["dilated_window"].summary == "A query may attend to every `dilation`-th key of a window around it."
-        assert [param.summary for param in MASKS["dilated_window"].params] == [
+        assert (
+            MASKS["stepping_window"].summary == "A query may attend to every `dilation`-th key of a window around it."
+        )
+        assert [param.summary for param in MASKS["stepping_window"].params] == [
             "How many keys it sees to each side, its own place counted.",
             "Steps from one key that it sees to the next.",
         ]
     finally:
-        MASKS.unregister("dilated_window")
+        MASKS.unregister("stepping_window")
 
 
 def test_every_file_that_the_documents_point_to_is_there() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -11,9 +12,11 @@ from hypothesis import strategies as st
 
 from attnviz.core.config import divisors
 from attnviz.errors import AttnvizError, NothingYetError, SettingError, UnknownNameError
+from attnviz.link import from_query
+from attnviz.menu import Menu
 from attnviz.registries import MASKS, POSITIONS
-from attnviz.registry import Spec
-from attnviz.scenario import DOMAINS, MAX_CHARACTERS, PARAMS, Menu, Scenario, Text, adapted, fitting_heads, from_query
+from attnviz.registry import Spec, Text
+from attnviz.scenario import DOMAINS, MAX_CHARACTERS, PARAMS, Scenario, adapted, fitting_divisor
 from tests.strategies import specs, values
 
 HEADS_SENTENCE = "`n_heads` must divide `d_model`; got n_heads=3, d_model=32. Try 1, 2, 4, 8, 16 or 32."
@@ -31,6 +34,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
         else:
             chosen[name] = draw(values(PARAMS[name]))
     chosen["n_heads"] = draw(st.sampled_from(divisors(chosen["d_model"])))
+    chosen["n_kv_heads"] = draw(st.sampled_from([0, *divisors(chosen["n_heads"])]))
     return adapted(Scenario(**chosen))
 
 
@@ -99,7 +103,7 @@ def test_a_width_alone_lowers_the_heads_without_a_word() -> None:
 
 @given(st.integers(1, 3000), st.integers(1, 2048))
 def test_fitting_heads_are_the_most_that_divide_the_width_and_are_not_more_than_wanted(wanted: int, width: int) -> None:
-    heads = fitting_heads(wanted, width)
+    heads = fitting_divisor(wanted, width)
 
     assert width % heads == 0
     assert heads <= wanted
@@ -111,10 +115,30 @@ def test_a_new_width_changes_nothing_but_the_heads(scenario: Scenario, width: in
     changed = adapted(scenario, d_model=width)
 
     assert changed.d_model == width
-    assert changed.n_heads == fitting_heads(scenario.n_heads, width)
+    assert changed.n_heads == fitting_divisor(scenario.n_heads, width)
+    assert changed.n_kv_heads == (fitting_divisor(scenario.n_kv_heads, changed.n_heads) if scenario.n_kv_heads else 0)
     assert changed.head == min(scenario.head, changed.counts()["head"] - 1)
-    back = {"d_model": scenario.d_model, "n_heads": scenario.n_heads, "head": scenario.head}
+    back = {name: getattr(scenario, name) for name in ("d_model", "n_heads", "n_kv_heads", "head")}
     assert adapted(changed, **back) == scenario
+
+
+def test_key_value_heads_that_do_not_divide_the_heads_are_lowered_and_named() -> None:
+    scenario, problems = from_query({"n_heads": "8", "n_kv_heads": "3"})
+
+    assert scenario.n_kv_heads == 2
+    assert problems == [
+        "`n_kv_heads` must divide `n_heads`; got n_heads=8, n_kv_heads=3. Try 1, 2, 4 or 8. Shown with n_kv_heads=2."
+    ]
+
+
+def test_in_cross_attention_the_keys_are_those_of_the_other_input() -> None:
+    words = Scenario(text="a b c", key_text="d e", cross=True)
+    vectors = Scenario(input="vectors", n_tokens=5, n_keys=3, cross=True)
+
+    assert (words.config().tokens, words.config().key_tokens) == (("a", "b", "c"), ("d", "e"))
+    assert vectors.config().key_tokens == ("y0", "y1", "y2")
+    assert words.counts() == {"head": 8, "query": 3, "key": 2}
+    assert replace(words, cross=False).config().key_tokens is None
 
 
 @pytest.mark.parametrize(
@@ -167,8 +191,8 @@ def test_while_there_is_no_word_the_query_is_kept() -> None:
         ({"sharpness": "nan"}, "`sharpness` must be a number from 0 to 8; got sharpness=nan. Try 1.0."),
         ({"sharpness": "inf"}, "`sharpness` must be a number from 0 to 8; got sharpness=inf. Try 8.0."),
         ({"input": "<b>"}, "`input` must be one of sentence, vectors or trained; got input=<b>. Try sentence."),
-        ({"mask": "nope"}, "`mask`: there is no entry 'nope' here; try full, causal."),
-        ({"mask": "padding_left"}, "`mask`: there is no entry 'padding_left' here; try full, causal."),
+        ({"mask": "nope"}, "`mask`: there is no entry 'nope' here; try full, causal, "),
+        ({"mask": "padding_left"}, "`mask`: there is no entry 'padding_left' here; try full, causal, "),
         ({"sparsity": "dense", "sparsity.window": "3"}, "`sparsity`: `window` is not a parameter of No sparsity"),
         ({"mask.align": "middle"}, "`mask`: `align` is not a parameter of Full; got align=middle. It has none."),
         ({"seed.x": "1"}, "`seed` has no parameter 'x'."),
@@ -186,7 +210,7 @@ def test_a_bad_part_of_a_link_is_named_and_its_field_left_at_the_default(link: d
 
 
 def test_an_entry_is_kept_where_only_some_of_its_parameters_are_bad() -> None:
-    link = {"sparsity": "sliding_window", "sparsity.window": "65", "sparsity.a": "1", "sparsity.b": "2", "seed.c": "3"}
+    link = {"sparsity": "sliding_window", "sparsity.window": "0", "sparsity.a": "1", "sparsity.b": "2", "seed.c": "3"}
 
     scenario, problems = from_query({**link, "seed": "4"})
 

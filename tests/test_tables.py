@@ -53,7 +53,7 @@ def test_the_table_holds_the_means_of_every_measure_and_of_the_uniform_head(conf
         column = column_name(entry)
         np.testing.assert_array_equal(frame[column], mean_over_queries(measured(trace, entry.name)))
         uniform = mean_over_queries(baseline(trace, entry.name))
-        np.testing.assert_array_equal(frame[f"{column}_uniform"], np.repeat(uniform, trace.n_heads))
+        np.testing.assert_array_equal(frame[f"{column}_uniform"], np.broadcast_to(uniform, (trace.n_heads,)))
 
 
 def test_each_head_is_told_the_other_head_that_is_most_like_it() -> None:

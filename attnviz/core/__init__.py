@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from attnviz.core.attention import attend, masked_softmax, merge_heads, scaled_dot_product_attention, split_heads
+from attnviz.core.attention import Attention, scaled_dot_product_attention
 from attnviz.core.config import AttentionConfig
+from attnviz.core.dropout import dropped
+from attnviz.core.extra_keys import extended_keys
+from attnviz.core.layer import attend, merge_heads, split_heads
+from attnviz.core.softmax import masked_softmax
 from attnviz.core.trace import AttentionTrace
 
 __all__ = [
+    "Attention",
     "AttentionConfig",
     "AttentionTrace",
     "attend",
+    "dropped",
+    "extended_keys",
     "masked_softmax",
     "merge_heads",
     "scaled_dot_product_attention",

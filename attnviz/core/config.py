@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isfinite
+from math import isfinite, sqrt
 
 from attnviz.errors import SettingError, broken_rule, listed
 from attnviz.registries import MASKS, POSITIONS
@@ -44,6 +44,26 @@ def check_heads(n_heads: int, d_model: int) -> None:
         )
 
 
+def check_groups(n_heads: int, n_kv_heads: int) -> None:
+    """Refuse a number of key/value heads that does not divide the number of query heads.
+
+    Raises
+    ------
+    SettingError
+        With both numbers and the counts that do.
+    """
+    if n_kv_heads < 1 or n_heads % n_kv_heads:
+        fitting = divisors(n_heads)
+        raise SettingError(
+            broken_rule(
+                "n_kv_heads",
+                "must divide `n_heads`",
+                f"n_heads={n_heads}, n_kv_heads={n_kv_heads}",
+                f"Try {listed(fitting)}.",
+            )
+        )
+
+
 @dataclass(frozen=True)
 class AttentionConfig:
     """A setting of one attention layer.
@@ -51,11 +71,17 @@ class AttentionConfig:
     Attributes
     ----------
     tokens
-        What stands at each place; queries and keys are the same tokens.
+        What stands at each place; the queries, and the keys too where `key_tokens` is left out.
+    key_tokens
+        Tokens of the keys in cross-attention.
     content
         `words`: a word has the same vector everywhere. `vectors`: each place draws its own from the seed.
     d_model, n_heads
         Width, and the number of heads it is divided over.
+    n_kv_heads
+        Key/value heads, each of which serves as many query heads; None for one each.
+    d_value
+        Columns of each head's value; None for as many as of its query.
     masks
         Every mask must allow a pair for it to be attended.
     position
@@ -64,6 +90,14 @@ class AttentionConfig:
         `designed`: W_Q and W_K built so that heads do recognisable work. `random`: drawn from the seed.
     sharpness
         Multiplies the scores; 1 is plain attention, 0 makes every row uniform.
+    is_scaled
+        Whether scores are divided by the square root of d_head.
+    softcap
+        Size within which every score is kept; 0 for none.
+    sinks
+        Whether each head has a sink: one more key, without a value, that takes a part of every row.
+    dropout
+        Share of the weights that training would drop; the trace's weights are those before it.
     seed
         Where all random numbers start.
 
@@ -82,40 +116,53 @@ class AttentionConfig:
     projections: str = "designed"
     sharpness: float = 1.0
     seed: int = 0
+    key_tokens: Tokens | None = None
+    n_kv_heads: int | None = None
+    d_value: int | None = None
+    is_scaled: bool = True
+    softcap: float = 0.0
+    sinks: bool = False
+    dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.tokens:
-            raise SettingError(broken_rule("tokens", "must hold at least one token", "none", "Type a word."))
-        if not 1 <= self.d_model <= MAX_D_MODEL:
-            raise SettingError(
-                broken_rule("d_model", f"must be from 1 to {MAX_D_MODEL}", f"d_model={self.d_model}", "Try 64.")
-            )
+        for name, tokens in (("tokens", self.tokens), ("key_tokens", self.key_tokens)):
+            if tokens is not None and not tokens:
+                raise SettingError(broken_rule(name, "must hold at least one token", "none", "Type a word."))
         check_heads(self.n_heads, self.d_model)
+        check_groups(self.n_heads, self.kv_heads)
         self._check_size()
         self._check_numbers()
         self._check_names()
 
     def _check_size(self) -> None:
-        n_weights = self.n_heads * self.n_tokens**2
-        if n_weights > MAX_WEIGHTS:
-            fitting = [n for n in divisors(self.d_model) if n * self.n_tokens**2 <= MAX_WEIGHTS]
+        pairs = self.n_q * self.n_k
+        if self.n_heads * pairs > MAX_WEIGHTS:
+            fitting = [n for n in divisors(self.d_model) if n * pairs <= MAX_WEIGHTS]
             fewer = f"{max(fitting)} heads or fewer, or " if fitting else ""
+            square = self.key_tokens is None
+            lengths = f"n_tokens={self.n_q}" if square else f"n_tokens={self.n_q}, n_keys={self.n_k}"
             raise SettingError(
                 broken_rule(
                     "n_heads",
-                    f"times the square of the length must be at most {MAX_WEIGHTS:,} weights",
-                    f"n_heads={self.n_heads}, n_tokens={self.n_tokens}",
+                    f"times {'the square of the length' if square else 'both lengths'} must be at most "
+                    f"{MAX_WEIGHTS:,} weights",
+                    f"n_heads={self.n_heads}, {lengths}",
                     f"Try {fewer}a shorter length.",
                 )
             )
 
     def _check_numbers(self) -> None:
-        if self.seed < 0:
-            raise SettingError(broken_rule("seed", "must be 0 or more", f"seed={self.seed}", "Try 0."))
-        if not isfinite(self.sharpness):
-            raise SettingError(
-                broken_rule("sharpness", "must be a finite number", f"sharpness={self.sharpness}", "Try 1.")
-            )
+        rules = (
+            ("d_model", 1 <= self.d_model <= MAX_D_MODEL, f"must be from 1 to {MAX_D_MODEL}", 64),
+            ("d_value", self.value_columns >= 1, "must be 1 or more", self.d_head),
+            ("seed", self.seed >= 0, "must be 0 or more", 0),
+            ("sharpness", isfinite(self.sharpness), "must be a finite number", 1),
+            ("softcap", isfinite(self.softcap) and self.softcap >= 0, "must be 0 (none) or more", 0),
+            ("dropout", 0 <= self.dropout < 1, "must be from 0 to less than 1", 0.1),
+        )
+        for name, fits, rule, way_out in rules:
+            if not fits:
+                raise SettingError(broken_rule(name, rule, f"{name}={getattr(self, name)}", f"Try {way_out}."))
 
     def _check_names(self) -> None:
         for spec in self.masks:
@@ -126,11 +173,31 @@ class AttentionConfig:
                 raise SettingError(broken_rule(name, f"must be {listed(known)}", f"{name}={value}", f"Try {known[0]}."))
 
     @property
-    def n_tokens(self) -> int:
-        """Length of the input."""
+    def n_q(self) -> int:
+        """Number of queries."""
         return len(self.tokens)
 
     @property
+    def n_k(self) -> int:
+        """Number of keys."""
+        return len(self.tokens if self.key_tokens is None else self.key_tokens)
+
+    @property
     def d_head(self) -> int:
-        """Columns of each head."""
+        """Columns of each head's query and key."""
         return self.d_model // self.n_heads
+
+    @property
+    def value_columns(self) -> int:
+        """Columns of each head's value."""
+        return self.d_head if self.d_value is None else self.d_value
+
+    @property
+    def kv_heads(self) -> int:
+        """Number of key/value heads."""
+        return self.n_heads if self.n_kv_heads is None else self.n_kv_heads
+
+    @property
+    def scale(self) -> float:
+        """What query times key is multiplied by."""
+        return self.sharpness / (sqrt(self.d_head) if self.is_scaled else 1.0)

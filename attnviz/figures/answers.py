@@ -13,7 +13,7 @@ from attnviz.core.trace import AttentionTrace
 from attnviz.figures.labels import visible
 from attnviz.metrics import mean_over_queries, most_alike, uniform_weights
 from attnviz.numbers import counted, percent, significant
-from attnviz.shapes import HeadPairs, PerHead, PerQuery, UniformPerQuery
+from attnviz.shapes import HeadPairs, PerHead, PerQuery, UniformPerQuery, Weights
 from attnviz.tables import cell_summary
 
 NEARLY_THE_SAME = 0.95
@@ -172,3 +172,13 @@ def cell_answer(trace: AttentionTrace, head: int, query: int, key: int) -> str:
         f"rank {cell.rank}{tied} of {counted(cell.allowed_keys, 'allowed key')}, "
         f"{score}. A uniform head would give {significant(1 / cell.allowed_keys)}."
     )
+
+
+def dropout_answer(trace: AttentionTrace, after: Weights, head: int) -> str:
+    """How many weights dropout took, and what the rows sum to now."""
+    had = trace.weights[head] > 0
+    share = float((had & (after[head] == 0)).sum() / max(int(had.sum()), 1))
+    totals = after[head].sum(axis=-1, dtype=np.float64)
+    least, most = significant(float(totals.min())), significant(float(totals.max()))
+    before = " instead of 1" if trace.sinks is None else ""
+    return f"{percent(share)} of the weights are dropped; a row now sums to between {least} and {most}{before}."

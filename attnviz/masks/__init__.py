@@ -4,9 +4,30 @@ True = may attend. This is said here once and holds everywhere: it is the conven
 `scaled_dot_product_attention` in PyTorch and of ONNX Attention, and the opposite of `nn.MultiheadAttention`.
 """
 
+# The order of these imports is the order of the menus.
+# isort: off
 from __future__ import annotations
 
-from attnviz.masks import padding, sparse, structural
+from attnviz.masks import structural, sparse, chance, padding, rule, drawing
 from attnviz.masks.combine import build_mask, padded_position_ids, rows_without_keys
+from attnviz.masks.drawing import decode_drawing, drawing_of, encode_drawing, toggled
+from attnviz.masks.export import flex_attention_code, numpy_code, sdpa_code
 
-__all__ = ["build_mask", "padded_position_ids", "padding", "rows_without_keys", "sparse", "structural"]
+__all__ = [
+    "build_mask",
+    "chance",
+    "decode_drawing",
+    "drawing",
+    "drawing_of",
+    "encode_drawing",
+    "flex_attention_code",
+    "numpy_code",
+    "padded_position_ids",
+    "padding",
+    "rows_without_keys",
+    "rule",
+    "sdpa_code",
+    "sparse",
+    "structural",
+    "toggled",
+]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
+from typing import overload
 
 import numpy as np
 
@@ -11,8 +13,36 @@ from attnviz.registry import Spec
 from attnviz.shapes import HeadMask, Mask, PositionIds
 
 
-def build_mask(specs: Iterable[Spec], n_q: int, n_k: int) -> Mask:
-    """What all these masks allow together, as an array `(q, k)`; True = may attend.
+def takes_heads(function: Callable[..., object]) -> bool:
+    """Whether a mask function has an index `h` of the heads after q and k, and so may differ from head to head."""
+    return "h" in inspect.signature(function).parameters
+
+
+@overload
+def build_mask(specs: Iterable[Spec], n_q: int, n_k: int) -> Mask: ...
+
+
+@overload
+def build_mask(specs: Iterable[Spec], n_q: int, n_k: int, *, n_heads: int) -> HeadMask: ...
+
+
+def build_mask(specs: Iterable[Spec], n_q: int, n_k: int, *, n_heads: int | None = None) -> Mask | HeadMask:
+    """What all these masks allow together; True = may attend.
+
+    Parameters
+    ----------
+    specs
+        The masks; a pair must be allowed by each.
+    n_q, n_k
+        How many queries and keys there are; fewer queries than keys stand at the end of the keys.
+    n_heads
+        How many heads there are, for masks that differ from head to head.
+
+    Returns
+    -------
+    Mask or HeadMask
+        `(q, k)` without a number of heads, which is the mask of the first head; with it `(1, q, k)` where all heads
+        share the mask, else `(head, q, k)`.
 
     Raises
     ------
@@ -25,13 +55,18 @@ def build_mask(specs: Iterable[Spec], n_q: int, n_k: int) -> Mask:
     array([[0, 0, 0],
            [0, 1, 0],
            [0, 1, 1]])
+    >>> build_mask([MASKS["strided"].spec(heads="alternating")], 3, 3, n_heads=4).shape
+    (4, 3, 3)
     """
     q = np.arange(n_q)[:, None]
     k = np.arange(n_k)[None, :]
-    allowed = np.ones((n_q, n_k), dtype=bool)
+    h = np.arange(n_heads or 1)[:, None, None]
+    allowed = np.ones((1, n_q, n_k), dtype=bool)
     for spec in specs:
-        allowed &= MASKS[spec.name].function(q, k, **dict(MASKS.check(spec).params))
-    return allowed
+        function, params = MASKS[spec.name].function, dict(MASKS.check(spec).params)
+        one = function(q, k, h, **params) if takes_heads(function) else function(q, k, **params)[None]
+        allowed = allowed & one
+    return allowed[0] if n_heads is None else allowed
 
 
 def rows_without_keys(mask: HeadMask) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from attnviz.masks.lists import LONGEST_TEXT
 from attnviz.registries import MASKS
 from attnviz.registry import Annotated, Range
 from attnviz.shapes import KIndex, Mask, QIndex
@@ -16,7 +17,7 @@ def no_padding(q: QIndex, k: KIndex) -> Mask:
 
 
 @MASKS.register(label="Padding on the right", group="Padding", source="Devlin et al. 2019, section 3")
-def padding_right(q: QIndex, k: KIndex, *, padded: Annotated[int, Range(1, 64, unit="tokens")] = 2) -> Mask:
+def padding_right(q: QIndex, k: KIndex, *, padded: Annotated[int, Range(1, LONGEST_TEXT, unit="tokens")] = 2) -> Mask:
     """No query may attend to the last `padded` places, which only fill up a batch.
 
     Parameters
@@ -28,7 +29,7 @@ def padding_right(q: QIndex, k: KIndex, *, padded: Annotated[int, Range(1, 64, u
 
 
 @MASKS.register(label="Padding on the left", group="Padding", source="Radford et al. 2019, section 2")
-def padding_left(q: QIndex, k: KIndex, *, padded: Annotated[int, Range(1, 64, unit="tokens")] = 2) -> Mask:
+def padding_left(q: QIndex, k: KIndex, *, padded: Annotated[int, Range(1, LONGEST_TEXT, unit="tokens")] = 2) -> Mask:
     """No query may attend to the first `padded` places, which only fill up a batch.
 
     Parameters

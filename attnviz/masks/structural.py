@@ -1,11 +1,12 @@
-"""Masks that say what kind of model it is: an encoder, a decoder."""
+"""Masks that say what kind of model it is: an encoder, a decoder, one of several documents."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from attnviz.masks.lists import LONGEST_TEXT, numbers_in, whole_numbers
 from attnviz.registries import MASKS
-from attnviz.registry import Annotated, Choice
+from attnviz.registry import Annotated, Choice, Range, Text
 from attnviz.shapes import KIndex, Mask, QIndex
 
 
@@ -32,3 +33,44 @@ def causal(
     """
     offset = k.shape[1] - q.shape[0] if align == "bottom-right" else 0
     return k <= q + offset
+
+
+@MASKS.register(label="Prefix LM", group="Structure", source="Raffel et al. 2020, section 3.2.1")
+def prefix_lm(q: QIndex, k: KIndex, *, prefix: Annotated[int, Range(0, LONGEST_TEXT, unit="tokens")] = 4) -> Mask:
+    """Every query may attend to the whole prefix, and beyond it only to itself and to the keys before it.
+
+    Parameters
+    ----------
+    prefix
+        How many tokens at the start are read in both directions: with 0 the mask is causal.
+    """
+    return (k <= q + k.shape[1] - q.shape[0]) | (k < prefix)
+
+
+@MASKS.register(label="Documents", group="Structure", source="Krell et al. 2021, section 3.2")
+def document(
+    q: QIndex,
+    k: KIndex,
+    *,
+    lengths: Annotated[str, Text(120, whole_numbers("lengths", 1, LONGEST_TEXT), ("4", "3, 5, 2", "2048"))] = "6, 5",
+    within: Annotated[str, Choice(("full", "causal"))] = "full",
+) -> Mask:
+    """Several documents are packed into one text, and a query may attend only within its own.
+
+    Parameters
+    ----------
+    lengths
+        How many tokens each document has, with commas between the numbers; the last length goes on to the end.
+    within
+        Whether a query may attend to all of its document (full) or only to itself and what is before it (causal).
+
+    Notes
+    -----
+    Document d starts at the sum of the lengths before it. Queries before the first key, of which there are some where
+    there are more queries than keys, belong to no document and may attend to nothing.
+    """
+    place = q + k.shape[1] - q.shape[0]
+    sizes = numbers_in(lengths)
+    starts = np.cumsum([0, *sizes, *[sizes[-1]] * (k.shape[1] // sizes[-1])])
+    same = np.searchsorted(starts, place, side="right") == np.searchsorted(starts, k, side="right")
+    return same & (k <= place) if within == "causal" else same

@@ -18,7 +18,7 @@ from scipy.special import erf
 
 from attnviz.core import AttentionTrace, merge_heads, scaled_dot_product_attention, split_heads
 from attnviz.errors import ModelUnavailableError, broken_rule
-from attnviz.shapes import Embedded, Mask, Matrix, Tokens
+from attnviz.shapes import Embedded, HeadMask, Mask, Matrix, Tokens
 
 Row = Float[np.ndarray, " column"]
 TokenIds = Int[np.ndarray, " token"]
@@ -189,7 +189,7 @@ def run_network(
     network: Network,
     ids: TokenIds,
     tokens: Tokens,
-    mask: Mask,
+    mask: Mask | HeadMask,
     *,
     segments: TokenIds | None = None,
     sharpness: float = 1.0,
@@ -203,7 +203,7 @@ def run_network(
     ids, tokens
         Rows of its word table, and what to call them; at most `max_tokens`.
     mask
-        True = may attend, the same in every layer.
+        True = may attend, the same in every layer; `(q, k)` or `(head, q, k)`.
     segments
         Which of the sentences each token belongs to; all in the first where it is left out.
     sharpness
@@ -220,8 +220,9 @@ def run_network(
     belongs = np.zeros_like(ids) if segments is None else segments
     hidden = network.norm(network.words[ids] + network.positions[: len(ids)] + network.segments[belongs])
     traces: list[AttentionTrace] = []
+    allowed = mask if mask.ndim == 3 else mask[None]
     for layer in network.layers:
-        trace = _attend(layer, hidden, tokens, mask, n_heads=network.config.n_heads, sharpness=sharpness)
+        trace = _attend(layer, hidden, tokens, allowed, n_heads=network.config.n_heads, sharpness=sharpness)
         attended = layer.attention_norm(hidden + trace.output)
         hidden = layer.layer_norm(attended + layer.narrow(gelu(layer.widen(attended))))
         traces.append(trace)
@@ -230,25 +231,25 @@ def run_network(
 
 
 def _attend(
-    layer: EncoderLayer, x: Embedded, tokens: Tokens, mask: Mask, *, n_heads: int, sharpness: float
+    layer: EncoderLayer, x: Embedded, tokens: Tokens, mask: HeadMask, *, n_heads: int, sharpness: float
 ) -> AttentionTrace:
     query, key, value = (split_heads(to(x), n_heads) for to in (layer.query, layer.key, layer.value))
-    attention = scaled_dot_product_attention(
-        query, key, value, mask=mask[None], scale=sharpness / np.sqrt(query.shape[2])
-    )
+    scale = sharpness / float(np.sqrt(query.shape[2]))
+    attention = scaled_dot_product_attention(query, key, value, mask=mask, scale=scale)
     return AttentionTrace(
         query_tokens=tokens,
         key_tokens=tokens,
         x=x,
+        key_x=x,
         query=query,
         key=key,
         value=value,
-        scores=attention.scores,
         bias=np.zeros((1, 1, 1), dtype=x.dtype),
-        mask=mask[None],
+        mask=mask,
         weights=attention.weights,
         context=attention.context,
         output=layer.output(merge_heads(attention.context)),
+        scale=scale,
     )
 
 

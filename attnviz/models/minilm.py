@@ -163,5 +163,5 @@ def encode(encoder: Encoder, text: str, *, masks: tuple[Spec, ...] = (), sharpne
         If the text has no token, or a mask breaks its rule.
     """
     ids, tokens, _ = _cut(encoder, text)
-    mask = build_mask(masks, len(ids), len(ids))
+    mask = build_mask(masks, len(ids), len(ids), n_heads=encoder.model.n_heads)
     return run_network(encoder.network, ids, tokens, mask, sharpness=sharpness)

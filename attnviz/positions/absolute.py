@@ -5,13 +5,32 @@ from __future__ import annotations
 import numpy as np
 
 from attnviz.positions.effects import Positional, PositionShape
+from attnviz.positions.layouts import HALF_SPLIT, INTERLEAVED, pair_columns
 from attnviz.registries import POSITIONS
-from attnviz.registry import Annotated, Range
+from attnviz.registry import Annotated, Choice, Range
 from attnviz.shapes import Embedded, PositionIds
 
 
-def sinusoidal_table(positions: PositionIds, d_model: int, *, base: float = 10_000.0) -> Embedded:
-    """Sines in the even columns, cosines in the odd ones, as an array `(token, d_model)`.
+def sinusoidal_table(
+    positions: PositionIds, d_model: int, *, base: float = 10_000.0, layout: str = INTERLEAVED
+) -> Embedded:
+    """Sines and cosines of each position, as an array `(token, d_model)`.
+
+    Parameters
+    ----------
+    positions
+        Position of each token.
+    d_model
+        Number of columns.
+    base
+        Wave i has the length 2π base^(2i / d_model).
+    layout
+        `interleaved`: sines in the even columns, cosines in the odd ones. `half-split`: all sines, then all cosines.
+
+    Raises
+    ------
+    SettingError
+        If there is no such layout.
 
     Notes
     -----
@@ -26,9 +45,12 @@ def sinusoidal_table(positions: PositionIds, d_model: int, *, base: float = 10_0
     >>> sinusoidal_table(np.array([1]), 5).round(4).tolist()
     [[0.8415, 0.5403, 0.0251, 0.9997, 0.0006]]
     """
-    column = np.arange(d_model)
-    angle = positions[:, None] / base ** ((column - column % 2) / d_model)
-    return np.where(column % 2 == 0, np.sin(angle), np.cos(angle))
+    angle = positions[:, None] / base ** (np.arange(0, d_model, 2) / d_model)
+    sines, cosines = pair_columns(d_model, layout)
+    table = np.empty((len(positions), d_model))
+    table[:, sines] = np.sin(angle)
+    table[:, cosines] = np.cos(angle[:, : d_model // 2])
+    return table
 
 
 @POSITIONS.register(label="None", group="Absolute", source="Vaswani et al. 2017, section 3.5")
@@ -39,15 +61,23 @@ def none(shape: PositionShape) -> Positional:
 
 
 @POSITIONS.register(label="Sinusoidal", group="Absolute", source="Vaswani et al. 2017, section 3.5")
-def sinusoidal(shape: PositionShape, *, base: Annotated[float, Range(10, 1_000_000)] = 10_000.0) -> Positional:
+def sinusoidal(
+    shape: PositionShape,
+    *,
+    base: Annotated[float, Range(10, 1_000_000)] = 10_000.0,
+    layout: Annotated[str, Choice((INTERLEAVED, HALF_SPLIT))] = INTERLEAVED,
+) -> Positional:
     """Adds waves of many lengths to x: near places get similar vectors, and a shift is a rotation.
 
     Parameters
     ----------
     base
         Sets the longest wave, up to 2π times as many tokens: the larger, the longer a text whose places differ.
+    layout
+        Sine and cosine of a wave side by side (interleaved, as in the paper, and where designed heads look for them)
+        or all sines first (half-split, as in Marian).
     """
-    return Positional(add=lambda positions: sinusoidal_table(positions, shape.d_model, base=base))
+    return Positional(add=lambda positions: sinusoidal_table(positions, shape.d_model, base=base, layout=layout))
 
 
 @POSITIONS.register(label="Learned", group="Absolute", source="Gehring et al. 2017, section 3.1")

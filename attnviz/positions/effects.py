@@ -10,11 +10,23 @@ from attnviz.shapes import Bias, Embedded, PositionIds, Queries
 
 @dataclass(frozen=True)
 class PositionShape:
-    """Sizes that a position method may need, and the seed for those that are drawn."""
+    """Sizes that a position method may need, and the seed for those that are drawn.
+
+    Attributes
+    ----------
+    d_model, n_heads
+        Width, and the number of heads it is divided over.
+    seed
+        Where drawn numbers start.
+    n_positions
+        Length of the whole text, queries and keys together: one more than the largest position id. Only dynamic
+        scaling looks at it; 0 where it does not matter.
+    """
 
     d_model: int
     n_heads: int
     seed: int = 0
+    n_positions: int = 0
 
     @property
     def d_head(self) -> int:

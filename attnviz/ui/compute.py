@@ -16,12 +16,13 @@ from attnviz.core import AttentionConfig, AttentionTrace, attend
 from attnviz.core.designed import role_of
 from attnviz.core.projections import Projections, make_projections
 from attnviz.core.text import MAX_WORDS, words_of
+from attnviz.core.tiles import leave_threads_to_tiles
 from attnviz.figures.grid import MOST_HEADS, Overview, overview
 from attnviz.numbers import counted
 from attnviz.registries import METRICS, SIMILARITIES
 from attnviz.registry import Spec
 from attnviz.scenario import Scenario
-from attnviz.shapes import HeadPairs, PerQuery
+from attnviz.shapes import HeadPairs, PerQuery, Weights
 from attnviz.tables import baseline, head_summary, measured
 
 FEW_WEIGHTS = 1 << 20
@@ -53,6 +54,10 @@ class Layer:
             found = self._derived[key]
         assert isinstance(found, kind)
         return found
+
+    def after_dropout(self) -> Weights:
+        """The weights that training would use."""
+        return self.trace.weights_after_dropout
 
     def small_maps(self, head: int) -> Overview:
         """Maps of the heads in the grid with this head, as small as a screen can show them."""
@@ -106,17 +111,27 @@ def shown_layer(scenario: Scenario) -> Shown:
     AttnvizError
         If the input is empty, the setting too large or the trained model not there.
     """
+    _one_matrix_thread()
     return _trained(scenario) if scenario.input == "trained" else _made(scenario)
+
+
+@st.cache_resource(show_spinner=False)
+def _one_matrix_thread() -> None:
+    leave_threads_to_tiles()
 
 
 def _made(scenario: Scenario) -> Shown:
     config = scenario.config()
-    small = config.n_heads * config.n_tokens**2 <= FEW_WEIGHTS
+    small = config.n_heads * config.n_q * config.n_k <= FEW_WEIGHTS
     notes: tuple[str, ...] = ()
     if scenario.input == "sentence":
-        total = words_of(scenario.text)[1]
-        if total > MAX_WORDS:
-            notes = (f"The text has {counted(total, 'word')}; only the first {MAX_WORDS} are used.",)
+        texts = {"The text": scenario.text} | ({"The text of the keys": scenario.key_text} if scenario.cross else {})
+        totals = {name: words_of(text)[1] for name, text in texts.items()}
+        notes = tuple(
+            f"{name} has {counted(total, 'word')}; only the first {MAX_WORDS} are used."
+            for name, total in totals.items()
+            if total > MAX_WORDS
+        )
     return Shown(_few(config) if small else _many(config), notes=notes)
 
 
@@ -131,7 +146,9 @@ def _many(config: AttentionConfig) -> Layer:
 
 
 def _attend(config: AttentionConfig) -> Layer:
-    projections = _projections(config.projections, config.d_model, config.n_heads, config.seed)
+    projections = _projections(
+        config.projections, config.d_model, config.n_heads, config.seed, config.n_kv_heads, config.d_value
+    )
     start = time.perf_counter()
     trace = attend(config, projections)
     seconds = time.perf_counter() - start
@@ -140,8 +157,10 @@ def _attend(config: AttentionConfig) -> Layer:
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _projections(kind: str, d_model: int, n_heads: int, seed: int) -> Projections:
-    return make_projections(kind, d_model, n_heads, seed)
+def _projections(
+    kind: str, d_model: int, n_heads: int, seed: int, n_kv_heads: int | None, d_value: int | None
+) -> Projections:
+    return make_projections(kind, d_model, n_heads, seed, n_kv_heads=n_kv_heads, d_value=d_value)
 
 
 def _trained(scenario: Scenario) -> Shown:

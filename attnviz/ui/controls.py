@@ -10,14 +10,16 @@ import streamlit as st
 
 from attnviz.core.config import divisors
 from attnviz.figures.labels import visible
-from attnviz.registry import Choice, Param, Range, Spec
-from attnviz.scenario import D_MODELS, DOMAINS, PARAMS, Menu, Scenario
+from attnviz.menu import Menu
+from attnviz.registry import Spec
+from attnviz.scenario import D_MODELS, DOMAINS, PARAMS, Scenario
 from attnviz.ui import session
 from attnviz.ui.compute import Layer
+from attnviz.ui.parameters import parameter
+from attnviz.ui.variants import second_input, variants
 
 INPUTS = {"sentence": "Sentence", "vectors": "Vectors", "trained": "Trained"}
 WEIGHTS = {"designed": "Designed", "random": "Random"}
-MOST_SLIDER_STEPS = 100
 MOST_OPTIONS = 300
 
 
@@ -31,6 +33,8 @@ def sidebar(scenario: Scenario) -> None:
         _menu("padding", "Padding", scenario.padding)
         _positions(scenario)
         _weights(scenario)
+        if scenario.input != "trained":
+            variants(scenario)
         _view()
         _link(scenario)
 
@@ -56,7 +60,9 @@ def _input(scenario: Scenario) -> None:
             placeholder="Type a sentence.",
             help="Press Ctrl+Enter to apply. The same word has the same vector wherever it stands.",
         )
-    if scenario.input == "trained":
+    if scenario.input != "trained":
+        second_input(scenario)
+    else:
         from attnviz.models import MINILM
 
         st.slider("Layer", 0, MINILM.n_layers - 1, key="layer", help=f"Layers of {MINILM.label}, first to last.")
@@ -102,23 +108,6 @@ def _menu(name: str, label: str, chosen: Spec) -> None:
     )
     for param in entry.params:
         parameter(f"{name}.{param.name}", param)
-
-
-def parameter(key: str, param: Param, label: str | None = None, summary: str | None = None) -> None:
-    """The control that a parameter's declared type and range ask for, with what it does as its help."""
-    words, says = label or param.label.capitalize(), summary or param.summary or None
-    if isinstance(param.domain, Choice):
-        st.selectbox(words, param.domain.options, key=key, help=says)
-    elif isinstance(param.domain, Range):
-        low, high = param.kind(param.domain.low), param.kind(param.domain.high)
-        step = param.kind(param.domain.step or 1)
-        if (high - low) / step <= MOST_SLIDER_STEPS:
-            st.slider(words, low, high, step=step, key=key, help=says)
-        else:
-            form = "%d" if param.kind is int else "%g"
-            st.number_input(words, low, high, step=step, key=key, format=form, help=says)
-    else:
-        st.toggle(words, key=key, help=says)
 
 
 def _weights(scenario: Scenario) -> None:

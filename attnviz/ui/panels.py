@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from attnviz.figures import alt, answers, attention_heatmap, distance_panel, head_grid, query_bars, similarity_matrix
 from attnviz.figures.colours import rounded_top
 from attnviz.figures.grid import MOST_HEADS
@@ -17,16 +19,22 @@ from attnviz.ui.live import Words
 
 
 def _formula(scenario: Scenario, layer: Layer) -> str:
+    trace = layer.trace
+    is_scaled = scenario.is_scaled or scenario.input == "trained"
     factor = "" if scenario.sharpness == 1 else f"{significant(scenario.sharpness)} · "
-    bias = " + bias" if layer.trace.bias.any() else ""
-    return f"softmax({factor}query·key / √d_head{bias})"
+    score = f"{factor}query·key{' / √d_head' if is_scaled else ''}"
+    if trace.softcap:
+        score = f"{trace.softcap:g} tanh({score} / {trace.softcap:g})"
+    bias = " + bias" if trace.bias.any() else ""
+    over, total = ("the allowed keys", "1") if trace.sinks is None else ("the allowed keys and a sink", "less than 1")
+    return f"softmax({score}{bias}) over {over}; a row sums to {total}"
 
 
 def grid(scenario: Scenario, layer: Layer, head: int) -> None:
     """All heads; a click chooses one."""
     small = layer.small_maps(head)
     heads = range(small.first_head, small.first_head + small.maps.shape[0])
-    caption = f"weight = {_formula(scenario, layer)} over the allowed keys; a row sums to 1. Click a head to choose it."
+    caption = f"weight = {_formula(scenario, layer)}. Click a head to choose it."
     if small.step_q > 1 or small.step_k > 1:
         caption += f" Each cell is the largest of {small.step_q} × {small.step_k} weights."
     if len(heads) < layer.trace.n_heads:
@@ -83,6 +91,35 @@ def pattern(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -
             alt.pattern(trace, head, layer.roles),
         ),
         on_click=session.click_setter("pattern"),
+    )
+
+
+def dropout(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -> None:
+    """The same head after dropout, beside the weights before it, where there is dropout."""
+    trace = layer.trace
+    if not trace.dropout:
+        return
+    after = replace(trace, weights=layer.after_dropout())
+    show.figure(
+        attention_heatmap(
+            after,
+            head=head,
+            role=layer.roles[head],
+            query=query,
+            key=key,
+            scale=scenario.scale,
+            shared_top=max(1.0, float(after.weights[head].max(initial=0.0))),
+            window=fitting_window(None, trace.n_q, trace.n_k),
+        ),
+        key="dropout",
+        words=Words(
+            "And after dropout?",
+            answers.dropout_answer(trace, after.weights, head),
+            f"after dropout = 0, or weight / (1 − {trace.dropout:g}); drawn anew in every step of training, here from "
+            "the seed. All other pictures show the weights before it.",
+            alt.pattern(after, head, layer.roles),
+        ),
+        on_click=session.click_setter("dropout"),
     )
 
 

@@ -24,19 +24,22 @@ def ignored(problems: Sequence[str]) -> str:
 
 
 def inside_a_sentence(label: str) -> str:
-    """A label with a small first letter, unless it is written in capitals.
+    """A label with a small first letter, unless its first word has another capital.
 
-    >>> inside_a_sentence("Rotary (RoPE)"), inside_a_sentence("ALiBi")
-    ('rotary (RoPE)', 'ALiBi')
+    >>> inside_a_sentence("Rotary (RoPE)"), inside_a_sentence("ALiBi"), inside_a_sentence("BigBird")
+    ('rotary (RoPE)', 'ALiBi', 'BigBird')
     """
-    return label if label[1:2].isupper() else label[:1].lower() + label[1:]
+    first = label.split(" ")[0]
+    return label if any(letter.isupper() for letter in first[1:]) else label[:1].lower() + label[1:]
 
 
 def setting(scenario: Scenario, shown: Shown) -> str:
-    """Heads, sizes, mask, positions, operations and measured time, in one sentence."""
+    """Heads, sizes, mask, positions, variants, operations and measured time, in one sentence."""
     trace = shown.layer.trace
-    d_model = trace.x.shape[1]
-    cost = attention_cost(trace.n_q, trace.n_k, d_model, trace.n_heads)
+    kv_heads, value_columns = trace.key.shape[0], trace.value.shape[2]
+    cost = attention_cost(
+        trace.n_q, trace.n_k, trace.x.shape[1], trace.n_heads, n_kv_heads=kv_heads, d_value=value_columns
+    )
     masks = [inside_a_sentence(MASKS[spec.name].label) for spec in scenario.masks]
     usual = ("no sparsity", "no padding")
     words = [f"{masks[0]} mask", *(mask for mask in masks[1:] if mask not in usual)]
@@ -48,9 +51,26 @@ def setting(scenario: Scenario, shown: Shown) -> str:
     else:
         label = POSITIONS[scenario.position.name].label
         words.append("no positions" if label == "None" else f"{inside_a_sentence(label)} positions")
+        words += _variants(scenario, kv_heads)
         where = ""
     operations, time = scaled(cost.flops, "FLOP", digits=3), duration(shown.layer.seconds)
+    other = scenario.cross and scenario.input != "trained"
+    over = f"from {counted(trace.n_q, 'query', 'queries')} to " if other else "over "
+    tokens = counted(trace.n_k, "key") if other else counted(trace.n_k, "token")
     return (
-        f"{where}{counted(trace.n_heads, 'head')} of {counted(trace.d_head, 'dimension')} over "
-        f"{counted(trace.n_k, 'token')}, {', '.join(words)}: {operations}, {time}."
+        f"{where}{counted(trace.n_heads, 'head')} of {counted(trace.d_head, 'dimension')} {over}{tokens}, "
+        f"{', '.join(words)}: {operations}, {time}."
     )
+
+
+def _variants(scenario: Scenario, kv_heads: int) -> list[str]:
+    """What is not plain attention, in a few words each."""
+    said = {
+        counted(kv_heads, "key/value head"): scenario.n_kv_heads not in (0, scenario.n_heads),
+        f"values of {counted(scenario.d_value, 'column')}": scenario.d_value,
+        "unscaled": not scenario.is_scaled,
+        f"soft cap {scenario.softcap:g}": scenario.softcap,
+        "sinks": scenario.sinks,
+        f"dropout {scenario.dropout:g}": scenario.dropout,
+    }
+    return [words for words, is_on in said.items() if is_on]

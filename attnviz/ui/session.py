@@ -15,8 +15,10 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from attnviz.errors import AttnvizError
-from attnviz.registry import Spec, Value
-from attnviz.scenario import DOMAINS, PARAMS, Menu, Scenario, adapted, from_query, too_far
+from attnviz.link import from_query, too_far
+from attnviz.menu import Menu
+from attnviz.registry import Param, Spec, Text, Value
+from attnviz.scenario import DOMAINS, PARAMS, Scenario, adapted
 
 PUBLISHED = "attnviz.published"
 KEPT = "attnviz.kept"
@@ -24,6 +26,7 @@ PAGE = "attnviz.page"
 PREPARED = "attnviz.prepared"
 ARRIVED = "attnviz.arrived"
 IGNORED = "attnviz.ignored"
+REFUSED = "attnviz.refused"
 
 
 def say_prepared() -> None:
@@ -71,8 +74,8 @@ def ignored() -> list[str]:
 
 def show(scenario: Scenario) -> None:
     """Set every widget to this scenario."""
-    for key, value in _widget_values(scenario):
-        st.session_state[key] = value
+    st.session_state[KEPT] = dict(_widget_values(scenario))
+    st.session_state.update(st.session_state[KEPT])
 
 
 def _widget_values(scenario: Scenario) -> Iterator[tuple[str, Value]]:
@@ -89,7 +92,7 @@ def settle() -> Scenario:
     """The scenario that the widgets show, and the widgets brought in line with it before they are drawn."""
     made = scenario()
     for key, value in _widget_values(made):
-        if key not in st.session_state or st.session_state[key] != value:
+        if key not in st.session_state or (st.session_state[key] != value and refused(key) is None):
             st.session_state[key] = value
     return made
 
@@ -99,8 +102,9 @@ def scenario() -> Scenario:
 
     Notes
     -----
-    A value that its field refuses (a width typed too large, say) leaves that field at its default. The number of
-    heads is lowered where a new width needs it, head, query and key where a new setting has fewer.
+    A value that its field refuses (a width typed too large, say) leaves that field at its default, and a text at the
+    last one that meant something. The number of heads is lowered where a new width needs it, head, query and key
+    where a new setting has fewer.
     """
     chosen: dict[str, Any] = {}
     for name, domain in DOMAINS.items():
@@ -127,11 +131,42 @@ def _spec(name: str, menu: Menu) -> Spec:
     entry = menu.registry[entry_name if entry_name in menu.names() else usual.name]
     chosen: dict[str, Value] = {}
     for param in entry.params:
+        if isinstance(param.domain, Text):
+            chosen[param.name] = _text(f"{name}.{param.name}", param)
+            continue
         try:
-            chosen[param.name] = param.check(st.session_state.get(f"{name}.{param.name}", param.default))
+            chosen[param.name] = param.check(_carried(name, menu, entry.name, param))
         except AttnvizError:
             chosen[param.name] = param.default
     return entry.spec(**chosen)
+
+
+def _carried(name: str, menu: Menu, entry: str, param: Param) -> Value:
+    """The value of a parameter's widget; from one entry to another only what was changed there is carried."""
+    value = st.session_state.get(f"{name}.{param.name}", param.default)
+    left = st.session_state.get(KEPT, {}).get(name, entry)
+    if left == entry or left not in menu.names():
+        return value
+    was_usual = any(other.name == param.name and other.default == value for other in menu.registry[left].params)
+    return param.default if was_usual else value
+
+
+def _text(key: str, param: Param) -> Value:
+    """What is typed, or the last text that meant something; what is wrong with it is kept for its control."""
+    state = st.session_state
+    problems: dict[str, str] = state.setdefault(REFUSED, {})
+    problems.pop(key, None)
+    for text in (state.get(key, param.default), state.get(KEPT, {}).get(key)):
+        try:
+            return param.check(text)
+        except AttnvizError as error:
+            problems.setdefault(key, str(error))
+    return param.default
+
+
+def refused(key: str) -> str | None:
+    """Why what is typed into this control is not used; None where it is used."""
+    return st.session_state.get(REFUSED, {}).get(key)
 
 
 def publish(shown: Scenario) -> None:

@@ -16,7 +16,6 @@ from attnviz.core.text import embed
 from attnviz.errors import SettingError
 from attnviz.positions import sinusoidal_table
 from attnviz.registries import MASKS, POSITIONS
-from tests import reference
 from tests.reference import normal
 from tests.strategies import configs, head_shapes, mask_specs, specs
 
@@ -27,8 +26,13 @@ SENTENCE = ("the", "cat", "sat", "on", "the", "mat")
 def test_in_any_setting_rows_sum_to_1_or_0_and_forbidden_weights_are_exactly_0(config: AttentionConfig) -> None:
     trace = attend(config)
     allowed = np.broadcast_to(trace.mask, trace.weights.shape)
+    totals = trace.weights.sum(axis=-1, dtype=np.float64)
 
-    np.testing.assert_allclose(trace.weights.sum(axis=-1), allowed.any(axis=-1).astype(float), atol=1e-6)
+    if config.sinks:
+        assert (totals <= 1 + 1e-6).all()
+        assert not totals[~allowed.any(axis=-1)].any()
+    else:
+        np.testing.assert_allclose(totals, allowed.any(axis=-1).astype(float), atol=1e-6)
     assert not trace.weights[~allowed].any()
     assert all(np.isfinite(array).all() for array in (trace.x, trace.scores, trace.weights, trace.output))
 
@@ -36,15 +40,30 @@ def test_in_any_setting_rows_sum_to_1_or_0_and_forbidden_weights_are_exactly_0(c
 @given(configs())
 def test_in_any_setting_each_array_follows_from_the_ones_before_it(config: AttentionConfig) -> None:
     trace = attend(config)
-    made = make_projections(config.projections, config.d_model, config.n_heads, config.seed)
-    scale = config.sharpness / np.sqrt(config.d_head)
+    made = make_projections(
+        config.projections,
+        config.d_model,
+        config.n_heads,
+        config.seed,
+        n_kv_heads=config.n_kv_heads,
+        d_value=config.d_value,
+    )
+    group = config.n_heads // config.kv_heads
+    value = np.repeat(trace.value, group, axis=0)
 
-    np.testing.assert_array_equal(trace.value, split_heads(trace.x @ made.W_V, config.n_heads))
-    slow = reference.attention(trace.query, trace.key, trace.value, trace.mask, trace.bias, scale)
-    largest = max(1.0, float(np.abs(slow.scores).max()))
-    np.testing.assert_allclose(trace.scores, slow.scores, atol=2e-6 * largest)
-    np.testing.assert_allclose(trace.weights, masked_softmax(trace.scores + trace.bias, trace.mask), atol=1e-6)
-    np.testing.assert_allclose(trace.context, trace.weights @ trace.value, atol=1e-5)
+    np.testing.assert_array_equal(trace.value, split_heads(trace.key_x @ made.W_V, config.kv_heads))
+    scores = config.scale * trace.query.astype(np.float64) @ np.repeat(trace.key, group, axis=0).transpose(0, 2, 1)
+    largest = max(1.0, float(np.abs(scores).max()))
+    np.testing.assert_allclose(trace.scores, scores, atol=2e-6 * largest)
+    capped = config.softcap * np.tanh(scores / config.softcap) if config.softcap else scores
+    sinks = np.broadcast_to(
+        np.full((1, 1, 1), -np.inf) if trace.sinks is None else trace.sinks[:, None, None], (*scores.shape[:2], 1)
+    )
+    beside = np.broadcast_to(trace.mask.any(axis=-1, keepdims=True), sinks.shape)
+    mask = np.concatenate([np.broadcast_to(trace.mask, scores.shape), beside], axis=-1)
+    with_sink = masked_softmax(np.concatenate([capped + trace.bias, sinks], axis=-1), mask)
+    np.testing.assert_allclose(trace.weights, with_sink[..., :-1], atol=1e-6)
+    np.testing.assert_allclose(trace.context, trace.weights @ value, atol=1e-5)
     np.testing.assert_array_equal(trace.output, merge_heads(trace.context) @ made.W_O)
 
 
@@ -71,7 +90,14 @@ def test_without_positions_padding_too_keeps_query_key_and_value_bit_identical(c
 
 
 def test_content_and_projections_know_neither_mask_nor_position() -> None:
-    assert list(inspect.signature(make_projections).parameters) == ["kind", "d_model", "n_heads", "seed"]
+    assert list(inspect.signature(make_projections).parameters) == [
+        "kind",
+        "d_model",
+        "n_heads",
+        "seed",
+        "n_kv_heads",
+        "d_value",
+    ]
     assert list(inspect.signature(embed).parameters) == ["tokens", "d_model", "content", "seed"]
 
 
@@ -126,10 +152,11 @@ def test_a_causal_picture_is_really_causal_in_every_head(position: str, projecti
         position=POSITIONS[position].spec(),
         projections=projections,
     )
-    weights = attend(config).weights
+    trace = attend(config)
+    weights = trace.weights
 
     assert np.triu(weights, k=1).sum(axis=(1, 2)).tolist() == [0.0] * 8
-    np.testing.assert_array_equal(weights[:, 0], [[1, 0, 0, 0, 0, 0]] * 8)
+    np.testing.assert_array_equal(weights[:, 0, 0], np.broadcast_to(trace.mask[:, 0, 0], 8))
 
 
 def test_a_full_head_shows_its_upper_triangle_too() -> None:
@@ -138,13 +165,18 @@ def test_a_full_head_shows_its_upper_triangle_too() -> None:
     assert (weights > 0).all()
 
 
+BY_DISTANCE = (("full", "causal"), ("dense", "sliding_window", "dilated_window", "nothing"))
+
+
 @given(st.data(), st.integers(1, 5))
 @pytest.mark.parametrize("position", POSITIONS.names())
-def test_padding_on_the_left_changes_nothing_for_the_real_tokens(
+def test_padding_on_the_left_changes_nothing_for_the_real_tokens_where_masks_go_by_distance(
     position: str, data: st.DataObject, padded: int
 ) -> None:
     d_model, n_heads = data.draw(head_shapes(position))
-    structure = data.draw(mask_specs("Structure", "Sparsity"))
+    structure = tuple(
+        data.draw(st.sampled_from(names).flatmap(lambda name: specs(MASKS[name]))) for names in BY_DISTANCE
+    )
     bare = AttentionConfig(
         SENTENCE, d_model, n_heads, structure, data.draw(specs(POSITIONS[position])), projections="random"
     )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from jaxtyping import TypeCheckError
 
 from attnviz import build_mask, masked_softmax, merge_heads, scaled_dot_product_attention, split_heads
-from attnviz.core import attention as attention_module
+from attnviz.core import tiles as tiles_module
 from attnviz.errors import SettingError
 from attnviz.registries import MASKS
 from tests import reference
@@ -55,7 +55,7 @@ def test_it_equals_the_slow_loops_for_any_shapes_mask_bias_scale_and_grouped_hea
 def test_tiles_of_any_size_give_the_same_result(inputs: Inputs, cells: int) -> None:
     whole = scaled_dot_product_attention(**inputs.but())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(attention_module, "TILE_CELLS", cells)
+        patch.setattr(tiles_module, "TILE_CELLS", cells)
         tiled = scaled_dot_product_attention(**inputs.but())
 
     for one, other in zip(whole, tiled, strict=True):
@@ -67,8 +67,8 @@ def test_a_large_input_that_is_computed_in_threaded_tiles_equals_its_small_piece
     query, key, value = normal((n_heads, n_q, 8), 1), normal((2, n_k, 8), 2), normal((2, n_k, 5), 3)
     bias, mask = normal((n_heads, 1, n_k), 4), np.random.default_rng(5).random((n_q, n_k)) < 0.5
     mask[7] = False
-    assert n_heads * n_q * n_k > attention_module.TILE_CELLS > 50 * n_k
-    assert len(list(attention_module._tiles(n_heads, n_q, n_k))) == 2 * n_heads
+    assert n_heads * n_q * n_k > tiles_module.TILE_CELLS > 50 * n_k
+    assert len(tiles_module.tiles(n_heads, n_q, n_k)) == 2 * n_heads
 
     large = scaled_dot_product_attention(query, key, value, mask=mask, bias=bias)
 

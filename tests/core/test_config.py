@@ -104,13 +104,13 @@ def test_too_many_weights_are_refused_with_the_number_of_heads_that_fits() -> No
 
 def test_a_length_that_fits_no_number_of_heads_is_refused_with_the_length_alone() -> None:
     assert refusal(tokens=("a",) * 8193, n_heads=1).endswith("got n_heads=1, n_tokens=8193. Try a shorter length.")
-    assert AttentionConfig(("a",) * 8192, n_heads=1).n_tokens == 8192
+    assert AttentionConfig(("a",) * 8192, n_heads=1).n_q == 8192
 
 
 def test_the_sizes_follow_from_the_setting() -> None:
     config = AttentionConfig(("a", "b", "c"), d_model=48, n_heads=6)
 
-    assert (config.n_tokens, config.d_head) == (3, 8)
+    assert (config.n_q, config.n_k, config.d_head, config.value_columns, config.kv_heads) == (3, 3, 8, 8, 6)
 
 
 def test_divisors_of_a_number_are_all_that_divide_it() -> None:

@@ -7,25 +7,40 @@ from dataclasses import FrozenInstanceError, fields
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from attnviz import AttentionConfig, AttentionTrace, attend
 from tests.strategies import configs
 
-ARRAYS = [item.name for item in fields(AttentionTrace) if item.name not in ("query_tokens", "key_tokens")]
+SETTINGS = ("scale", "softcap", "sinks", "dropout", "seed")
+ARRAYS = [item.name for item in fields(AttentionTrace) if item.name not in ("query_tokens", "key_tokens", *SETTINGS)]
 
 
 @given(configs())
 def test_every_array_of_a_trace_has_the_shape_its_name_says(config: AttentionConfig) -> None:
     trace = attend(config)
-    n, heads, d_model, d_head = config.n_tokens, config.n_heads, config.d_model, config.d_head
+    n_q, n_k, heads, kv_heads = config.n_q, config.n_k, config.n_heads, config.kv_heads
 
-    assert trace.query_tokens == trace.key_tokens == config.tokens
-    assert trace.x.shape == trace.output.shape == (n, d_model)
-    assert trace.query.shape == trace.key.shape == trace.value.shape == trace.context.shape == (heads, n, d_head)
-    assert trace.scores.shape == trace.weights.shape == (heads, n, n)
-    assert trace.mask.shape == (1, n, n)
-    assert (trace.n_heads, trace.n_q, trace.n_k, trace.d_head) == (heads, n, n, d_head)
+    assert trace.query_tokens == config.tokens
+    assert trace.key_tokens == (config.key_tokens or config.tokens)
+    assert trace.x.shape == trace.output.shape == (n_q, config.d_model)
+    assert trace.key_x.shape == (n_k, config.d_model)
+    assert trace.query.shape == (heads, n_q, config.d_head)
+    assert trace.key.shape == (kv_heads, n_k, config.d_head)
+    assert trace.value.shape == (kv_heads, n_k, config.value_columns)
+    assert trace.context.shape == (heads, n_q, config.value_columns)
+    assert trace.scores.shape == trace.weights.shape == trace.weights_after_dropout.shape == (heads, n_q, n_k)
+    assert np.broadcast_shapes(trace.mask.shape, trace.scores.shape) == trace.scores.shape
+    assert (trace.n_heads, trace.n_q, trace.n_k, trace.d_head) == (heads, n_q, n_k, config.d_head)
     assert np.broadcast_shapes(trace.bias.shape, trace.scores.shape) == trace.scores.shape
+
+
+@given(configs(), st.data())
+def test_one_row_of_scores_is_that_of_all_scores(config: AttentionConfig, data: st.DataObject) -> None:
+    trace = attend(config)
+    head, query = (data.draw(st.integers(0, count - 1)) for count in (trace.n_heads, trace.n_q))
+
+    np.testing.assert_allclose(trace.row_of_scores(head, query), trace.scores[head, query], rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ARRAYS)
@@ -44,4 +59,4 @@ def test_a_trace_cannot_be_given_another_array() -> None:
 
 
 def test_the_fields_of_a_trace_are_in_the_order_of_computation() -> None:
-    assert ARRAYS == ["x", "query", "key", "value", "scores", "bias", "mask", "weights", "context", "output"]
+    assert ARRAYS == ["x", "key_x", "query", "key", "value", "bias", "mask", "weights", "context", "output"]

@@ -44,22 +44,27 @@ def trace_of(
     scores: np.ndarray | None = None,
     bias: np.ndarray | None = None,
 ) -> AttentionTrace:
-    """A trace with these weights; the other arrays have the right shapes and hold zeros."""
+    """A trace with these weights; the other arrays have the right shapes and hold zeros.
+
+    Queries and keys are such that their products are the scores, where these are given.
+    """
     n_heads, n_q, n_k = weights.shape
     of_head = np.zeros((n_heads, n_q, 2))
+    unit_keys = np.broadcast_to(np.eye(n_k), (n_heads, n_k, n_k)).copy()
     return AttentionTrace(
         query_tokens=tuple(tokens or numbered(n_k))[n_k - n_q :],
         key_tokens=tuple(tokens or numbered(n_k)),
-        x=np.zeros((n_k, 2 * n_heads)),
-        query=of_head,
-        key=np.zeros((n_heads, n_k, 2)),
+        x=np.zeros((n_q, 2 * n_heads)),
+        key_x=np.zeros((n_k, 2 * n_heads)),
+        query=of_head if scores is None else scores,
+        key=np.zeros((n_heads, n_k, 2)) if scores is None else unit_keys,
         value=np.zeros((n_heads, n_k, 2)),
-        scores=np.zeros(weights.shape) if scores is None else scores,
         bias=np.zeros((1, 1, 1)) if bias is None else bias,
         mask=np.ones((1, n_q, n_k), dtype=bool) if mask is None else np.atleast_3d(mask).reshape(-1, n_q, n_k),
         weights=weights,
         context=of_head,
         output=np.zeros((n_q, 2 * n_heads)),
+        scale=1.0,
     )
 
 

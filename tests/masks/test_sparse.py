@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -50,3 +52,46 @@ def test_a_window_as_wide_as_the_text_leaves_out_nothing(structure: str, n: int)
 @given(lengths, st.integers(1, 63))
 def test_a_wider_window_allows_all_that_a_narrower_one_does(n: int, width: int) -> None:
     assert not (window(n, n, width, "full") & ~window(n, n, width + 1, "full")).any()
+
+
+def drawn(name: str, n_q: int, n_k: int, *, head: int = 0, **params: Any) -> list[str]:
+    mask = build_mask([MASKS[name].spec(**params)], n_q, n_k, n_heads=2)
+    return ["".join(".#"[cell] for cell in row) for row in mask[head % len(mask)].astype(int).tolist()]
+
+
+def test_a_dilated_window_sees_every_other_key_to_each_side() -> None:
+    assert drawn("dilated_window", 5, 5, window=2, dilation=2) == ["#.#..", ".#.#.", "#.#.#", ".#.#.", "..#.#"]
+    assert drawn("dilated_window", 1, 7, window=3, dilation=2) == ["..#.#.#"]
+
+
+def test_a_stride_of_three_sees_three_keys_back_and_every_third_before() -> None:
+    assert drawn("strided", 1, 10, stride=3) == ["#..#..####"]
+    assert drawn("strided", 1, 10, stride=3, heads="alternating") == ["......####"]
+    assert drawn("strided", 1, 10, head=1, stride=3, heads="alternating") == ["#..#..#..#"]
+    assert drawn("strided", 4, 4, stride=1) == ["#...", "##..", "###.", "####"]
+
+
+def test_the_fixed_pattern_sees_its_block_so_far_and_the_end_of_each_block_before() -> None:
+    assert drawn("fixed", 6, 6, stride=3) == ["#.....", "##....", "###...", "..##..", "..###.", "..####"]
+    assert drawn("fixed", 1, 8, stride=3, summary=2) == [".##.####"]
+    assert drawn("fixed", 1, 8, stride=3, summary=2, heads="alternating") == ["......##"]
+    assert drawn("fixed", 1, 8, head=1, stride=3, summary=2, heads="alternating") == [".##.##.#"]
+
+
+def test_blocks_see_only_themselves_and_the_last_may_be_shorter() -> None:
+    assert drawn("block_local", 5, 5, block=2) == ["##...", "##...", "..##.", "..##.", "....#"]
+    assert drawn("block_local", 2, 6, block=4) == ["....##", "....##"]
+
+
+def test_a_global_token_sees_all_and_is_seen_by_all() -> None:
+    assert drawn("global_tokens", 4, 4, window=1, places="0") == ["####", "##..", "#.#.", "#..#"]
+    assert drawn("global_tokens", 2, 5, window=1, places="1, 3, 99") == ["#####", ".#.##"]
+
+
+def test_streaming_never_forgets_the_sinks() -> None:
+    assert drawn("streaming", 1, 9, sinks=2, window=3) == ["##....###"]
+    assert drawn("streaming", 3, 3, sinks=2, window=1) == ["#..", "##.", "###"]
+
+
+def test_nothing_is_allowed_where_nothing_is() -> None:
+    assert drawn("nothing", 2, 3) == ["...", "..."]

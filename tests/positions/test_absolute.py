@@ -27,6 +27,7 @@ def test_an_odd_width_has_one_more_sine_than_cosines() -> None:
     np.testing.assert_allclose(sinusoidal_table(np.array([1]), 5), right, atol=1e-6)
     at_the_start = sinusoidal_table(np.array([0]), 29)[0].tolist()
     assert (at_the_start.count(0.0), at_the_start.count(1.0)) == (15, 14)
+    assert sinusoidal_table(np.arange(7), 5).shape == (7, 5)
 
 
 @pytest.mark.parametrize("d_model", [1, 7, 8, 16])
@@ -41,7 +42,28 @@ def test_marian_has_the_same_columns_with_all_sines_first(d_model: int) -> None:
     table = sinusoidal_table(np.arange(24), d_model)
     reordered = np.concatenate([table[:, 0::2], table[:, 1::2]], axis=1)
 
-    np.testing.assert_allclose(reordered, golden("sinusoidal_pe")[f"halfsplit_{d_model}"], atol=1e-7)
+    half_split = sinusoidal_table(np.arange(24), d_model, layout="half-split")
+    np.testing.assert_array_equal(half_split, reordered)
+    np.testing.assert_allclose(half_split, golden("sinusoidal_pe")[f"halfsplit_{d_model}"], rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("layout", ["interleaved", "half-split"])
+@given(d_model=st.integers(1, 40), n=st.integers(1, 70))
+def test_either_layout_works_for_every_width_and_starts_with_sines_of_0(layout: str, d_model: int, n: int) -> None:
+    effects = POSITIONS["sinusoidal"].function(PositionShape(d_model, 1), layout=layout)
+    assert effects.add is not None
+    table = effects.add(np.arange(n))
+
+    assert table.shape == (n, d_model)
+    assert sorted(table[0].tolist()) == [0.0] * ((d_model + 1) // 2) + [1.0] * (d_model // 2)
+    np.testing.assert_array_equal(table, sinusoidal_table(np.arange(n), d_model, layout=layout))
+
+
+def test_half_split_positions_compare_places_as_interleaved_ones_do() -> None:
+    one, other = (sinusoidal_table(np.arange(30), 12, layout=layout) for layout in ("interleaved", "half-split"))
+
+    np.testing.assert_allclose(one @ one.T, other @ other.T, atol=1e-12)
+    assert not np.allclose(one, other)
 
 
 @given(st.integers(0, 500), st.integers(1, 40), st.floats(10, 1e6))

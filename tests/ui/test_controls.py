@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from attnviz.menu import Menu
 from attnviz.registries import MASKS, POSITIONS
-from attnviz.scenario import DOMAINS, Menu
+from attnviz.scenario import DOMAINS
 from tests.ui.conftest import Opener
 
 CHOICES = [(field, entry) for field, domain in DOMAINS.items() if isinstance(domain, Menu) for entry in domain.names()]
@@ -15,7 +16,7 @@ CHOICES = [(field, entry) for field, domain in DOMAINS.items() if isinstance(dom
 def helps(app: AppTest) -> dict[str, str]:
     """What the help of each control of the sidebar says."""
     side = app.sidebar
-    controls = (*side.selectbox, *side.number_input, *side.slider, *side.toggle, *side.text_area)
+    controls = (*side.selectbox, *side.number_input, *side.slider, *side.toggle, *side.text_area, *side.text_input)
     return {str(control.key): control.help or "" for control in (*controls, *side.get("button_group"))}
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from attnviz.menu import Menu
 from attnviz.registries import MASKS, METRICS, POSITIONS
 from attnviz.registry import Annotated, Range
-from attnviz.scenario import DEFAULT_TEXT, DOMAINS, Menu, Scenario
+from attnviz.scenario import DEFAULT_TEXT, DOMAINS, Scenario
 from attnviz.shapes import KIndex, Mask, QIndex
 from attnviz.ui import live
 from tests.ui.conftest import PAGES, Opener, errors, link_of, ran
@@ -70,7 +71,7 @@ def _usual(menu: str) -> str:
 
 
 def _control(app: AppTest, key: str):
-    controls = (*app.slider, *app.selectbox, *app.number_input, *app.toggle)
+    controls = (*app.slider, *app.selectbox, *app.number_input, *app.toggle, *app.text_input)
     return next(control for control in controls if control.key == key)
 
 

@@ -34,7 +34,7 @@ def test_a_link_sets_every_widget(open_app: Opener) -> None:
     assert link_of(app) == LINK
     assert app.number_input(key="n_tokens").value == 7
     assert (app.selectbox(key="d_model").value, app.selectbox(key="n_heads").value) == (48, 4)
-    assert app.slider(key="sparsity.window").value == 5
+    assert app.number_input(key="sparsity.window").value == 5
     assert app.selectbox(key="position").value == "rotary"
     assert app.number_input(key="seed").value == 12
     assert app.selectbox(key="scale").value == "viridis"
@@ -109,6 +109,18 @@ def test_another_entry_of_a_menu_has_its_own_parameters_and_the_first_ones_do_no
     ran(app.selectbox(key="padding").select("no_padding").run())
 
     assert link_of(app) == {}
+
+
+def test_from_one_entry_to_another_only_a_changed_parameter_is_carried(open_app: Opener) -> None:
+    app = open_app(page="heads")
+
+    ran(app.selectbox(key="position").select("rotary").run())
+    assert link_of(app) == {"position": "rotary"}
+    ran(app.selectbox(key="position").select("rotary_llama3").run())
+    assert link_of(app) == {"position": "rotary_llama3"}
+    ran(app.slider(key="position.factor").set_value(6.0).run())
+    ran(app.selectbox(key="position").select("rotary_linear").run())
+    assert link_of(app) == {"position": "rotary_linear", "position.factor": "6.0"}
 
 
 def test_a_new_link_in_the_same_session_sets_the_widgets_again(open_app: Opener) -> None:

@@ -1,0 +1,67 @@
+"""The softmax over allowed keys."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+
+def masked_softmax(
+    scores: Float[np.ndarray, "*rows k"], mask: Bool[np.ndarray, "..."] | None = None
+) -> Float[np.ndarray, "*rows k"]:
+    """Weights of each row over its allowed keys; a row with no allowed key is all 0.
+
+    Notes
+    -----
+    exp(s - max s) / sum, the maximum and the sum over allowed keys only, so that no score overflows and a
+    forbidden key may hold NaN or inf without effect.
+
+    Examples
+    --------
+    >>> masked_softmax(np.array([[1000.0, 999.0, 0.0]])).round(4)
+    array([[0.7311, 0.2689, 0.    ]])
+    >>> masked_softmax(np.zeros((2, 2)), np.array([[True, False], [False, False]]))
+    array([[1., 0.],
+           [0., 0.]])
+    """
+    weights = np.empty_like(scores)
+    softmax_into(weights, scores.copy(), None if mask is None else np.broadcast_to(mask, scores.shape))
+    return weights
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def softmax_into(
+    weights: Float[np.ndarray, "*rows k"],
+    scores: Float[np.ndarray, "*rows k"],
+    mask: Bool[np.ndarray, "*rows k"] | None = None,
+    *,
+    sink: float | None = None,
+    is_small: bool = False,
+) -> None:
+    """Write the softmax of `scores`, which are used up, into `weights`.
+
+    Parameters
+    ----------
+    weights, scores
+        May be the same array.
+    mask
+        True = may attend.
+    sink
+        Logit of one more key that takes its part of each row and is not shown.
+    is_small
+        Whether no score can overflow the exponential, so that no maximum need be taken off.
+    """
+    if mask is not None:
+        np.copyto(scores, -np.inf, where=~mask)
+    if is_small and mask is None:
+        np.exp(scores, out=weights, casting="same_kind")
+        rest = 0.0 if sink is None else np.exp(sink)
+    else:
+        highest = scores.max(axis=-1, keepdims=True, initial=-np.inf if sink is None else sink)
+        highest[highest == -np.inf] = 0
+        np.subtract(scores, highest, out=weights, casting="same_kind")
+        np.exp(weights, out=weights)
+        rest = 0.0 if sink is None else np.exp(sink - highest)
+    total = (weights @ np.ones(weights.shape[-1], dtype=weights.dtype))[..., None] + rest
+    total[total == 0] = 1
+    weights /= total.astype(weights.dtype)
