@@ -1,0 +1,221 @@
+"""How fast the attention core is beside PyTorch and beside attention as a lesson writes it, as ratios of one run.
+
+Run from the repository's root: `python benchmarks/core.py`. Writes `benchmarks/results_core.md`.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from threadpoolctl import threadpool_info
+
+from attnviz import merge_heads, scaled_dot_product_attention, split_heads
+from attnviz.metrics.patterns import mean_distance
+from attnviz.metrics.similarity import cosine
+
+HEADS, D_HEAD = 8, 64
+LENGTHS = (64, 256, 512, 1024, 2048)
+SECONDS = 2.0
+RESULTS = Path(__file__).with_name("results_core.md")
+CAUSAL_LENGTH = 2048
+LAB_HEADS, LAB_LENGTH = 16, 512
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison: ours and the peer's milliseconds, and how many times the peer's time ours should fit in."""
+
+    what: str
+    length: int
+    threads: int
+    ours_ms: float
+    peer_ms: float
+    target: str
+
+    def __str__(self) -> str:
+        times = self.peer_ms / self.ours_ms
+        return (
+            f"| {self.what} | {self.length} | {self.threads} | {self.ours_ms:.2f} | {self.peer_ms:.2f} | "
+            f"{times:.2f} | {self.target} |"
+        )
+
+
+def raced(ours: Callable[[], object], peer: Callable[[], object]) -> tuple[float, float]:
+    """Median milliseconds of both, measured in turn so that whatever disturbs one disturbs the other."""
+    times: tuple[list[float], list[float]] = ([], [])
+    deadline = time.perf_counter() + SECONDS
+    for work in (ours, peer):
+        work()
+    while time.perf_counter() < deadline or len(times[0]) < 3:
+        for work, found in zip((ours, peer), times, strict=True):
+            start = time.perf_counter()
+            work()
+            found.append(1000 * (time.perf_counter() - start))
+    return statistics.median(times[0]), statistics.median(times[1])
+
+
+def attention_rows(length: int, threads: int) -> list[Row]:
+    """Attention alone, with weights and context, beside the eager and the fused form of PyTorch."""
+    rng = np.random.default_rng(length)
+    query, key, value = (0.5 * rng.standard_normal((HEADS, length, D_HEAD), dtype=np.float32) for _ in range(3))
+    q, k, v = (torch.from_numpy(array)[None] for array in (query, key, value))
+    weights, context = torch.empty(1, HEADS, length, length), torch.empty(1, HEADS, length, D_HEAD)
+
+    def ours() -> object:
+        return scaled_dot_product_attention(query, key, value)
+
+    def eager() -> object:
+        torch.matmul(q * D_HEAD**-0.5, k.transpose(-1, -2), out=weights)
+        torch.softmax(weights, dim=-1, out=weights)
+        return torch.matmul(weights, v, out=context)
+
+    def fused() -> object:
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v)
+
+    wanted = "1.3" if length >= 512 else "–"
+    return [
+        Row("attention / eager PyTorch into given arrays", length, threads, *raced(ours, eager), "1.6"),
+        Row("attention with weights / fused SDPA without", length, threads, *raced(ours, fused), wanted),
+    ]
+
+
+def layer_row(length: int, threads: int) -> Row:
+    """A whole layer with its projections beside `nn.MultiheadAttention`, which also returns the weights."""
+    d_model = HEADS * D_HEAD
+    rng = np.random.default_rng(length)
+    x = rng.standard_normal((length, d_model), dtype=np.float32)
+    matrices = [rng.standard_normal((d_model, d_model), dtype=np.float32) / np.sqrt(d_model) for _ in range(4)]
+    matrices = [matrix.astype(np.float32) for matrix in matrices]
+    layer = torch.nn.MultiheadAttention(d_model, HEADS, batch_first=True).eval()
+    tensor = torch.from_numpy(x)[None]
+
+    def ours() -> object:
+        query, key, value = (split_heads(x @ matrix, HEADS) for matrix in matrices[:3])
+        attention = scaled_dot_product_attention(query, key, value)
+        return merge_heads(attention.context) @ matrices[3]
+
+    def peer() -> object:
+        return layer(tensor, tensor, tensor, need_weights=True, average_attn_weights=False)
+
+    return Row("whole layer / nn.MultiheadAttention", length, threads, *raced(ours, peer), "1.9")
+
+
+def causal_row(threads: int) -> Row:
+    """A causal mask beside none."""
+    rng = np.random.default_rng(0)
+    arrays = [0.5 * rng.standard_normal((HEADS, CAUSAL_LENGTH, D_HEAD), dtype=np.float32) for _ in range(3)]
+    mask = np.tri(CAUSAL_LENGTH, dtype=bool)
+    causal, dense = raced(
+        lambda: scaled_dot_product_attention(*arrays, mask=mask), lambda: scaled_dot_product_attention(*arrays)
+    )
+    return Row("causal / dense (both ours)", CAUSAL_LENGTH, threads, causal, dense, "1.33")
+
+
+def lab_rows(threads: int) -> list[Row]:
+    """Attention, distance and similarity beside the plain forms that a lesson would write."""
+    rng = np.random.default_rng(0)
+    query, key, value = (0.5 * rng.standard_normal((LAB_HEADS, LAB_LENGTH, D_HEAD)) for _ in range(3))
+    weights = scaled_dot_product_attention(query, key, value).weights
+    mask = np.ones((1, LAB_LENGTH, LAB_LENGTH), dtype=bool)
+
+    def plain_attention() -> object:
+        scores = np.einsum("hqd,hkd->hqk", query, key) / np.sqrt(D_HEAD)
+        powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return np.einsum("hqk,hkd->hqd", powers / powers.sum(axis=-1, keepdims=True), value)
+
+    def plain_distance() -> object:
+        return [
+            sum(weights[head, q, k] * abs(q - k) for k in range(LAB_LENGTH))
+            for head in range(LAB_HEADS)
+            for q in range(LAB_LENGTH)
+        ]
+
+    def plain_similarity() -> object:
+        flat = weights.reshape(LAB_HEADS, -1)
+        return [
+            [sum(a * b for a, b in zip(one.tolist(), other.tolist(), strict=True)) for other in flat]
+            for one in flat[:1]
+        ]
+
+    return [
+        Row(
+            "attention / plain NumPy",
+            LAB_LENGTH,
+            threads,
+            *raced(lambda: scaled_dot_product_attention(query, key, value), plain_attention),
+            "2",
+        ),
+        Row(
+            "mean distance / loops",
+            LAB_LENGTH,
+            threads,
+            *raced(lambda: mean_distance(weights, mask), plain_distance),
+            "50",
+        ),
+        Row(
+            "cosine of all pairs / loops over the pairs of one head",
+            LAB_LENGTH,
+            threads,
+            *raced(lambda: cosine(weights), plain_similarity),
+            "50",
+        ),
+    ]
+
+
+def kernel() -> str:
+    """Which BLAS kernel NumPy uses."""
+    return ", ".join(
+        f"{info['internal_api']} {info.get('version')} {info.get('architecture')}"
+        for info in threadpool_info()
+        if info["user_api"] == "blas"
+    )
+
+
+def without_blas_settings() -> None:
+    """Start again without the environment's own choice of a BLAS kernel."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
+    if len(clean) < len(os.environ):
+        os.execve(sys.executable, [sys.executable, *sys.argv], clean)
+
+
+def main() -> None:
+    if "--kernel-of-environment" not in sys.argv:
+        without_blas_settings()
+    rows: list[Row] = []
+    everywhere = os.sched_getaffinity(0)
+    for threads in (1, 2):
+        os.sched_setaffinity(0, set(sorted(everywhere)[:threads]))
+        torch.set_num_threads(threads)
+        with torch.no_grad():
+            for length in LENGTHS:
+                rows += [*attention_rows(length, threads), layer_row(length, threads)]
+                print(*rows[-3:], sep="\n", flush=True)
+            rows.append(causal_row(threads))
+            print(rows[-1], flush=True)
+    rows += lab_rows(2)
+    text = [
+        "# Results of the core's benchmark",
+        "",
+        f"{HEADS} heads of {D_HEAD} columns in float32; the last rows {LAB_HEADS} heads in float64. Median times.",
+        f"Python {platform.python_version()}, NumPy {np.__version__}, {kernel()}, PyTorch {torch.__version__}, "
+        f"{len(everywhere)} processors. “Times”: how often our time fits into the other.",
+        "",
+        "| comparison | length | threads | ours (ms) | other (ms) | times | target |",
+        "|---|---|---|---|---|---|---|",
+        *map(str, rows),
+        "",
+    ]
+    RESULTS.write_text("\n".join(text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
