@@ -118,11 +118,20 @@ def open_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
 
 
 def settled(page: Page) -> None:
-    """Wait until a picture is drawn and the script has stopped running."""
+    """Wait until a picture is drawn, the script has stopped running and Plotly has taken over what was painted."""
     page.locator("[data-drawn]").first.wait_for()
     page.wait_for_function(
         """() => document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === 'notRunning'
-        && !document.querySelector('[data-stale="true"]')"""
+        && !document.querySelector('[data-stale="true"], .av-ahead')"""
+    )
+
+
+def drawn_again(page: Page, name: str, before: int) -> None:
+    """Wait until Plotly has drawn the figure with this name more often than before."""
+    page.wait_for_function(
+        """([name, before]) => Number(
+            document.querySelector(`[data-figure='${name}'] .av-plot`).dataset.drawn) > before""",
+        arg=[name, before],
     )
 
 

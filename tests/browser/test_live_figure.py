@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import drawn, settled
+from tests.browser.conftest import drawn, drawn_again, settled
 
 pytestmark = pytest.mark.browser
 
@@ -77,8 +77,7 @@ def test_a_click_in_the_grid_chooses_the_head_and_a_click_on_a_cell_its_query_an
     page.mouse.click(box["x"] + box["width"] * 3.5 / 8, box["y"] + box["height"] * 0.6)
     expect(figure(page, "pattern").locator("h3")).to_have_text("Which keys does head 3 (first token) look at?")
     page.wait_for_url("**head=3*")
-    settled(page)
-    assert drawn(page, "pattern") > before
+    drawn_again(page, "pattern", before)
 
     page.mouse.click(*cell(page, "pattern", 2, 0, 11, 11))
     expect(figure(page, "query_row").locator("h3")).to_have_text("What does query 2 “sat” look at?")
@@ -99,9 +98,7 @@ def test_a_zoom_survives_a_change_of_the_data(server: str, open_page: Callable[.
     zoomed = row_labels(page, "pattern")
     before = drawn(page, "pattern")
     page.get_by_role("radio", name="Random").click()
-    page.wait_for_function(
-        f"() => Number(document.querySelector(\"[data-figure='pattern'] .av-plot\").dataset.drawn) > {before}"
-    )
+    drawn_again(page, "pattern", before)
     settled(page)
     assert row_labels(page, "pattern") == zoomed
     figure(page, "pattern").get_by_role("button", name="Show the whole picture again").click()
