@@ -22,7 +22,7 @@ from attnviz.numbers import counted
 from attnviz.registries import METRICS, SIMILARITIES
 from attnviz.registry import Spec
 from attnviz.scenario import Scenario
-from attnviz.shapes import HeadPairs, PerQuery, Weights
+from attnviz.shapes import HeadPairs, PerQuery
 from attnviz.tables import baseline, head_summary, measured
 
 FEW_WEIGHTS = 1 << 20
@@ -54,10 +54,6 @@ class Layer:
             found = self._derived[key]
         assert isinstance(found, kind)
         return found
-
-    def after_dropout(self) -> Weights:
-        """The weights that training would use."""
-        return self.trace.weights_after_dropout
 
     def small_maps(self, head: int) -> Overview:
         """Maps of the heads in the grid with this head, as small as a screen can show them."""

@@ -30,6 +30,10 @@ def _formula(scenario: Scenario, layer: Layer) -> str:
     return f"softmax({score}{bias}) over {over}; a row sums to {total}"
 
 
+def _pooled() -> str:
+    return f" Each cell is the largest of its block; zoom in to at most {MOST_SIDE} tokens for every weight."
+
+
 def grid(scenario: Scenario, layer: Layer, head: int) -> None:
     """All heads; a click chooses one."""
     small = layer.small_maps(head)
@@ -68,7 +72,7 @@ def pattern(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -
     window = fitting_window(session.zoomed("pattern", trace.n_q, trace.n_k), trace.n_q, trace.n_k)
     caption = "Click a cell for its numbers; drag to zoom, double-click to go back."
     if not window.is_exact:
-        caption += f" Each cell is the largest of its block; zoom in to at most {MOST_SIDE} tokens for every weight."
+        caption += _pooled()
     if not trace.mask.any(axis=-1).all():
         caption += " ⊘ marks a query with no key allowed."
     top = rounded_top(float(layer.small_maps(head).largest.max())) if scenario.shared_scale else None
@@ -99,7 +103,14 @@ def dropout(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -
     trace = layer.trace
     if not trace.dropout:
         return
-    after = replace(trace, weights=layer.after_dropout())
+    after = replace(trace, weights=trace.weights_after_dropout)
+    window = fitting_window(session.zoomed("after_dropout", trace.n_q, trace.n_k), trace.n_q, trace.n_k)
+    caption = (
+        f"after dropout = 0, or weight / (1 − {trace.dropout:g}); drawn anew in every step of training, here from "
+        "the seed. All other pictures show the weights before it."
+    )
+    if not window.is_exact:
+        caption += _pooled()
     show.figure(
         attention_heatmap(
             after,
@@ -109,17 +120,16 @@ def dropout(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -
             key=key,
             scale=scenario.scale,
             shared_top=max(1.0, float(after.weights[head].max(initial=0.0))),
-            window=fitting_window(None, trace.n_q, trace.n_k),
+            window=window,
         ),
-        key="dropout",
+        key="after_dropout",
         words=Words(
             "And after dropout?",
             answers.dropout_answer(trace, after.weights, head),
-            f"after dropout = 0, or weight / (1 − {trace.dropout:g}); drawn anew in every step of training, here from "
-            "the seed. All other pictures show the weights before it.",
+            caption,
             alt.pattern(after, head, layer.roles),
         ),
-        on_click=session.click_setter("dropout"),
+        on_click=session.click_setter("after_dropout"),
     )
 
 

@@ -45,13 +45,13 @@ def test_the_controls_of_the_variants_are_there_when_they_are_unfolded(open_app:
 
 def test_with_dropout_the_weights_after_it_are_shown_beside_those_before(open_app: Opener) -> None:
     app = open_app({"dropout": "0.5"})
-    before, after = (pictures(app)[name].trace()["z"] for name in ("pattern", "dropout"))
+    before, after = (pictures(app)[name].trace()["z"] for name in ("pattern", "after_dropout"))
 
-    assert "dropout" not in pictures(open_app())
+    assert "after_dropout" not in pictures(open_app())
     kept = after > 0
     assert 0 < kept.mean() < 1
     assert after[kept] == pytest.approx(2 * before[kept], rel=1e-5)
-    assert "of the weights are dropped; a row now sums to between" in pictures(app)["dropout"].header["answer"]
+    assert "of the weights are dropped; a row now sums to between" in pictures(app)["after_dropout"].header["answer"]
 
 
 def test_in_cross_attention_the_columns_are_the_words_of_the_other_sentence(open_app: Opener) -> None:
