@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from attnviz.core.config import check_groups
-from attnviz.core.tiles import Tile, for_each_tile, scorer, tiles
+from attnviz.core.pairs import pairs_of
+from attnviz.core.tiles import Scorer, Tile, for_each, scorer, tiles, used_columns
 from attnviz.errors import SettingError, broken_rule
 from attnviz.shapes import Bias, Context, HeadMask, Keys, Mask, PerHead, Queries, Scores, Values, Weights
 
@@ -60,6 +61,7 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     softcap: float | None = None,
     sinks: PerHead | None = None,
+    out: tuple[Weights, Context] | None = None,
 ) -> Attention:
     """Each query's weighted average of the values, with the weights that led to it.
 
@@ -78,6 +80,8 @@ def scaled_dot_product_attention(
         Keeps every score within its size: softcap tanh(score / softcap).
     sinks
         For each head the logit of one more key, which takes its part of every row and has no value.
+    out
+        Arrays that weights and context are written into; new ones where it is left out.
 
     Returns
     -------
@@ -116,31 +120,58 @@ def scaled_dot_product_attention(
         raise SettingError(broken_rule("softcap", "must be more than 0", f"softcap={softcap}", "Try 30, or none."))
     factor = float(1 / np.sqrt(d_head) if scale is None else scale)
     head_mask = mask if mask is None or mask.ndim == 3 else mask[None]
-    made = scorer(query, key, scale=factor, mask=head_mask, bias=bias, softcap=softcap, sinks=sinks)
-    finite = bool(np.isfinite(value).all())
-    usable = value if finite else np.where(np.isfinite(value), value, value.dtype.type(0))
-    weights = np.zeros((n_heads, n_q, n_k), dtype=query.dtype)
-    context = np.zeros((n_heads, n_q, value.shape[2]), dtype=query.dtype)
-    group = n_heads // n_kv_heads
-
-    def work(tile: Tile) -> None:
-        columns = made.columns(tile)
-        if columns.stop == columns.start:
-            return
-        part = weights[tile.head, tile.rows, columns]
-        made.fill(part, tile, columns)
-        np.matmul(part, usable[tile.head // group, columns], out=context[tile.head, tile.rows], casting="same_kind")
-
-    for_each_tile(work, tiles(n_heads, n_q, n_k), weights.size)
-    if not finite:
-        _average_non_finite(weights, np.repeat(value, group, axis=0), made.mask, context)
+    pairs = pairs_of(n_q, n_k, head_mask, bias)
+    made = scorer(query, key, scale=factor, pairs=pairs, softcap=softcap, sinks=sinks)
+    if out is None:
+        weights = np.zeros((n_heads, n_q, n_k), dtype=query.dtype)
+        context = np.zeros((n_heads, n_q, value.shape[2]), dtype=query.dtype)
+    else:
+        weights, context = out
+    average(made, value, weights, context, is_empty=out is None)
     return Attention(query, key, factor, weights, context)
 
 
-def _average_non_finite(weights: Weights, value: Values, mask: np.ndarray | None, context: Context) -> None:
+def average(made: Scorer, value: Values, weights: Weights, context: Context, *, is_empty: bool) -> None:
+    """Write weights, and weights times value.
+
+    Parameters
+    ----------
+    made
+        What the weights depend on.
+    value
+        What is averaged.
+    weights, context
+        Where they are written.
+    is_empty
+        Whether these are all 0 already.
+    """
+    finite = bool(np.isfinite(value).all())
+    usable = value if finite else np.where(np.isfinite(value), value, value.dtype.type(0))
+    group = len(weights) // len(value)
+
+    def work(tile: Tile) -> None:
+        block = made.block(tile.rows)
+        columns = used_columns(block.mask_of(tile.head), weights.shape[2])
+        rows = weights[tile.head, tile.rows]
+        if not is_empty:
+            rows[:, : columns.start] = rows[:, columns.stop :] = context[tile.head, tile.rows] = 0
+        if columns.stop > columns.start:
+            part = rows[:, columns]
+            made.fill(part, block, tile.head, columns)
+            np.matmul(part, usable[tile.head // group, columns], out=context[tile.head, tile.rows], casting="same_kind")
+
+    for _ in for_each(work, tiles(*weights.shape), weights.size):
+        pass
+    if not finite:
+        _average_non_finite(weights, np.repeat(value, group, axis=0), made.pairs.mask_of, context)
+
+
+def _average_non_finite(
+    weights: Weights, value: Values, mask_of: Callable[[slice], HeadMask] | None, context: Context
+) -> None:
     """Recompute the rows that really attend to a NaN or inf, so that it reaches them and no other row."""
     broken = np.any(~np.isfinite(value), axis=2, keepdims=True).transpose(0, 2, 1)
-    allowed = np.ones(weights.shape, dtype=bool) if mask is None else mask
+    allowed = np.broadcast_to(True if mask_of is None else mask_of(slice(None)), weights.shape)
     reached = np.any(allowed & broken, axis=2)
     for head, row in np.argwhere(reached):
         keys = allowed[head, row]

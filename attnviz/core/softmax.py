@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Bool, Float
 
+PIECE = 1024
+
 
 def masked_softmax(
     scores: Float[np.ndarray, "*rows k"], mask: Bool[np.ndarray, "..."] | None = None
@@ -37,31 +39,64 @@ def softmax_into(
     *,
     sink: float | None = None,
     is_small: bool = False,
-) -> None:
+    with_entropy: bool = False,
+) -> Float[np.ndarray, "*rows"] | None:
     """Write the softmax of `scores`, which are used up, into `weights`.
 
     Parameters
     ----------
     weights, scores
-        May be the same array.
+        May be the same array, but for the entropy.
     mask
         True = may attend.
     sink
         Logit of one more key that takes its part of each row and is not shown.
     is_small
         Whether no score can overflow the exponential, so that no maximum need be taken off.
+    with_entropy
+        Whether the entropy of each row is wanted, in nats.
+
+    Notes
+    -----
+    Entropy from the scores, without a logarithm of each weight: with Z the sum and w = exp(s) / Z, it is
+    (sum of w) ln Z - sum of w s.
     """
+    forbidden = np.finfo(scores.dtype).min / 2
     if mask is not None:
-        np.copyto(scores, -np.inf, where=~mask)
+        np.copyto(scores, forbidden, where=~mask)
     if is_small and mask is None:
         np.exp(scores, out=weights, casting="same_kind")
         rest = 0.0 if sink is None else np.exp(sink)
     else:
-        highest = scores.max(axis=-1, keepdims=True, initial=-np.inf if sink is None else sink)
-        highest[highest == -np.inf] = 0
-        np.subtract(scores, highest, out=weights, casting="same_kind")
-        np.exp(weights, out=weights)
+        highest = scores.max(axis=-1, keepdims=True, initial=forbidden if sink is None else sink)
+        highest[highest <= forbidden] = 0
+        if with_entropy:
+            np.subtract(scores, highest, out=scores)
+            np.exp(scores, out=weights, casting="same_kind")
+        else:
+            np.subtract(scores, highest, out=weights, casting="same_kind")
+            np.exp(weights, out=weights)
         rest = 0.0 if sink is None else np.exp(sink - highest)
-    total = (weights @ np.ones(weights.shape[-1], dtype=weights.dtype))[..., None] + rest
+    mass = (weights @ np.ones(weights.shape[-1], dtype=weights.dtype))[..., None]
+    total = mass + rest
     total[total == 0] = 1
     weights /= total.astype(weights.dtype)
+    if not with_entropy:
+        return None
+    share, total = (mass / total)[..., 0].astype(np.float64), total[..., 0].astype(np.float64)
+    return np.maximum(share * np.log(total) - summed_product(weights, scores), 0.0)
+
+
+def summed_product(
+    left: Float[np.ndarray, "*rows k"], right: Float[np.ndarray, "..."]
+) -> Float[np.ndarray, "*rows"]:
+    """Sum over the last axis of the products, in float64 over pieces of 1024.
+
+    >>> summed_product(np.array([[1.0, 2.0]]), np.array([3.0, 4.0]))
+    array([11.])
+    """
+    total = np.zeros(np.broadcast_shapes(left.shape, right.shape)[:-1])
+    for start in range(0, left.shape[-1], PIECE):
+        piece = slice(start, start + PIECE)
+        total += np.vecdot(left[..., piece], right[..., piece])
+    return total

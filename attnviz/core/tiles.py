@@ -3,29 +3,45 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from jaxtyping import Bool, Float
 from threadpoolctl import ThreadpoolController
 
+from attnviz.core.pairs import Pairs
 from attnviz.core.softmax import softmax_into
-from attnviz.shapes import Bias, HeadMask, Keys, PerHead, Queries
+from attnviz.shapes import Bias, HeadMask, Keys, Mask, PerHead, Queries
 
 TILE_CELLS = 1 << 19
 LEAST_ROWS = 256
 LARGEST_EXACT_IN_FLOAT32 = 32.0
 SMALL_SCORE = 64.0
+N_THREADS = min(os.cpu_count() or 1, 8)
 _blas = ThreadpoolController()
-_pool = ThreadPoolExecutor(max_workers=min(os.cpu_count() or 1, 8), thread_name_prefix="attention")
+_pool = ThreadPoolExecutor(max_workers=N_THREADS, thread_name_prefix="attention")
+T = TypeVar("T")
+Made = TypeVar("Made")
 
 
 def leave_threads_to_tiles() -> None:
     """Keep matrix products on one thread from now on: idle threads of BLAS spin, and take a core from the browser."""
     _blas.limit(limits=1, user_api="blas")
+
+
+class Block(NamedTuple):
+    """Some rows of all heads, with what says which of their pairs may attend and what is added to their scores."""
+
+    rows: slice
+    mask: HeadMask | None
+    bias: Bias | None
+
+    def mask_of(self, head: int) -> Mask | None:
+        """The mask of one head."""
+        return None if self.mask is None else self.mask[head if self.mask.shape[0] > 1 else 0]
 
 
 class Tile(NamedTuple):
@@ -43,63 +59,104 @@ class Scorer:
     ----------
     query, key, scale
         Query times key times the scale is the score.
-    bias, mask
-        Broadcast to `(head, q, k)`; None where they do nothing.
+    pairs
+        Which pairs may attend, and what is added to their scores.
     softcap, sinks
         See `scaled_dot_product_attention`.
-    largest
-        For each head a bound on the size of its scores plus bias.
+    query_sizes, key_sizes
+        Euclidean norm of each query and key.
     """
 
     query: Queries
     key: Keys
     scale: float
-    bias: Bias | None
-    mask: HeadMask | None
+    pairs: Pairs
     softcap: float | None
     sinks: PerHead | None
-    largest: PerHead
+    query_sizes: Float[np.ndarray, "head q"]
+    key_sizes: Float[np.ndarray, "kv_head k"]
 
-    def columns(self, tile: Tile) -> slice:
-        """The keys from the first to the last that some row of the tile may attend to."""
-        if self.mask is None:
-            return slice(0, self.key.shape[1])
-        some = np.flatnonzero(self.mask[tile.head, tile.rows].any(axis=0))
-        return slice(int(some[0]), int(some[-1]) + 1) if some.size else slice(0, 0)
+    def block(self, rows: slice) -> Block:
+        """Mask and bias of some rows, made once for all heads."""
+        pairs, n_heads = self.pairs, self.query.shape[0]
+        n_rows = len(range(*rows.indices(pairs.n_q)))
+        mask = None if pairs.mask_of is None else pairs.mask_of(rows)
+        bias = None if pairs.bias_of is None else pairs.bias_of(rows)
+        shape = (n_heads, n_rows, pairs.n_k)
+        return Block(
+            rows,
+            None if mask is None else np.broadcast_to(mask, (mask.shape[0], *shape[1:])),
+            None if bias is None else np.broadcast_to(bias, shape),
+        )
 
-    def fill(self, weights: Float[np.ndarray, "q k"], tile: Tile, columns: slice) -> None:
+    def fill(
+        self,
+        weights: Float[np.ndarray, "q k"],
+        block: Block,
+        head: int,
+        columns: slice,
+        scores: Float[np.ndarray, "q k"] | None = None,
+    ) -> Float[np.ndarray, " q"] | None:
         """Write the weights of these rows and columns; all others of these rows are 0.
+
+        Parameters
+        ----------
+        weights
+            Where they are written.
+        block, head, columns
+            Rows, head and keys.
+        scores
+            Room for the scores, where the entropy of each row (nats) is asked for.
 
         Notes
         -----
         Where float32 could not give weights exact to 1e-6, the scores are computed in float64: a sum of d_head
         products is off by up to sqrt(d_head) times the rounding of its bound.
         """
-        head, rows = tile
-        query = self.query[head, rows]
-        key = self.key[head // (self.query.shape[0] // self.key.shape[0]), columns]
-        largest = float(self.largest[head])
-        rounding = largest * query.shape[1] ** 0.5
-        is_exact = query.dtype != np.float32 or rounding <= LARGEST_EXACT_IN_FLOAT32
+        kv_head = head // (self.query.shape[0] // self.key.shape[0])
+        query, key = self.query[head, block.rows], self.key[kv_head, columns]
+        mask = block.mask_of(head)
+        allowed = None if mask is None else mask[:, columns]
+        bias = None if block.bias is None else block.bias[head, :, columns]
+        largest = self._largest(head, kv_head, block.rows, columns, allowed)
+        if allowed is not None and allowed.all():
+            allowed = None
+        if bias is not None:
+            largest += float(np.abs(bias).max(initial=0.0))
+        is_exact = query.dtype != np.float32 or largest * query.shape[1] ** 0.5 <= LARGEST_EXACT_IN_FLOAT32
         if not is_exact:
             query, key = query.astype(np.float64), key.astype(np.float64)
-        scores = weights if is_exact else np.empty(weights.shape)
+        room = (weights if scores is None else scores) if is_exact else np.empty(weights.shape)
         with np.errstate(invalid="ignore", over="ignore"):
-            np.matmul(query * query.dtype.type(self.scale), key.T, out=scores)
+            np.matmul(query * query.dtype.type(self.scale), key.T, out=room)
             if self.softcap is not None:
-                np.tanh(np.divide(scores, self.softcap, out=scores), out=scores)
-                scores *= self.softcap
-            if self.bias is not None:
-                scores += self.bias[head, rows, columns]
+                np.tanh(np.divide(room, self.softcap, out=room), out=room)
+                room *= self.softcap
+            if bias is not None:
+                room += bias
         sink = None if self.sinks is None else float(self.sinks[head])
         is_small = is_exact and max(largest, abs(sink or 0.0)) <= SMALL_SCORE
-        softmax_into(weights, scores, self._allowed(tile, columns), sink=sink, is_small=is_small)
+        with_entropy = scores is not None
+        return softmax_into(weights, room, allowed, sink=sink, is_small=is_small, with_entropy=with_entropy)
 
-    def _allowed(self, tile: Tile, columns: slice) -> Bool[np.ndarray, "q k"] | None:
-        if self.mask is None:
-            return None
-        allowed = self.mask[tile.head, tile.rows, columns]
-        return None if allowed.all() else allowed
+    def _largest(self, head: int, kv_head: int, rows: slice, columns: slice, allowed: np.ndarray | None) -> float:
+        """A bound on the size of the scores that count."""
+        sizes = self.key_sizes[kv_head, columns]
+        used = sizes if allowed is None else sizes[allowed.any(axis=0)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(self.query_sizes[head, rows].max(initial=0.0) * used.max(initial=0.0)) * abs(self.scale)
+
+
+def used_columns(mask: Bool[np.ndarray, "*rows k"] | None, n_k: int) -> slice:
+    """The keys from the first to the last that some row may attend to.
+
+    >>> used_columns(np.array([[False, True, False], [False, True, True]]), 3)
+    slice(1, 3, None)
+    """
+    if mask is None:
+        return slice(0, n_k)
+    some = np.flatnonzero(mask.any(axis=tuple(range(mask.ndim - 1))))
+    return slice(int(some[0]), int(some[-1]) + 1) if some.size else slice(0, 0)
 
 
 def scorer(
@@ -107,29 +164,14 @@ def scorer(
     key: Keys,
     *,
     scale: float,
-    mask: HeadMask | None,
-    bias: Bias | None,
+    pairs: Pairs,
     softcap: float | None,
     sinks: PerHead | None,
 ) -> Scorer:
     """What computes the weights of any tile."""
-    shape = (query.shape[0], query.shape[1], key.shape[1])
-    used = key if mask is None else key[:, mask.any(axis=(0, 1))]
     with np.errstate(over="ignore", invalid="ignore"):
-        longest = [np.sqrt(np.vecdot(x, x, dtype=np.float64).max(axis=1, initial=0.0)) for x in (query, used)]
-        largest = longest[0] * np.repeat(longest[1], query.shape[0] // key.shape[0]) * abs(scale)
-        if bias is not None:
-            largest = largest + np.abs(bias).max(axis=(1, 2), initial=0.0)
-    return Scorer(
-        query=query,
-        key=key,
-        scale=scale,
-        bias=None if bias is None else np.broadcast_to(bias, shape),
-        mask=None if mask is None or mask.all() else np.broadcast_to(mask, shape),
-        softcap=softcap,
-        sinks=sinks,
-        largest=largest,
-    )
+        sizes = [np.sqrt(np.vecdot(x, x, dtype=np.float64)) for x in (query, key)]
+    return Scorer(query, key, scale, pairs, softcap, sinks, sizes[0], sizes[1])
 
 
 def tiles(n_heads: int, n_q: int, n_k: int) -> list[Tile]:
@@ -139,11 +181,10 @@ def tiles(n_heads: int, n_q: int, n_k: int) -> list[Tile]:
     return [Tile(head, slice(start, min(start + step, n_q))) for head in range(n_heads) for start in starts]
 
 
-def for_each_tile(work: Callable[[Tile], None], every: Iterable[Tile], n_cells: int) -> None:
-    """Do the work for each tile, on several threads where there is much of it."""
+def for_each(work: Callable[[T], Made], every: Iterable[T], n_cells: int) -> Iterator[Made]:
+    """What the work gives for each part, in order; done on several threads where there is much of it."""
     if n_cells < TILE_CELLS:
-        for tile in every:
-            work(tile)
+        yield from map(work, every)
     else:
         with _blas.limit(limits=1, user_api="blas"):
-            list(_pool.map(work, every))
+            yield from _pool.map(work, every)

@@ -66,11 +66,10 @@ def random_keys(
     Each pair has a random number that depends on the seed, the head, q and k alone; a query keeps the keys with the
     smallest. So among earlier keys a longer text keeps the choice of its start.
     """
-    place = q + k.shape[1] - q.shape[0]
-    possible = k <= place if among == "earlier keys" else np.ones((q.shape[0], k.shape[1]), dtype=bool)
+    possible = k <= q if among == "earlier keys" else np.ones((q.shape[0], k.shape[1]), dtype=bool)
     heads = h[:, 0, 0] if per_head else h[:1, 0, 0]
     never = np.uint64(0xFFFFFFFFFFFFFFFF)
-    drawn = [lowest(np.where(possible, draws(seed, int(head), place, k), never), keep) for head in heads]
+    drawn = [lowest(np.where(possible, draws(seed, int(head), q, k), never), keep) for head in heads]
     return np.stack(drawn) & possible
 
 
@@ -113,7 +112,7 @@ def bigbird(
     seed
         Which random draw it is: the same seed always gives the same blocks.
     """
-    row_of, column_of = (q + k.shape[1] - q.shape[0]) // block, k // block
+    row_of, column_of = q // block, k // block
     row = np.arange(row_of[0, 0], row_of[-1, 0] + 1)[:, None]
     column = np.arange(column_of[0, -1] + 1)[None, :]
     kept = window_and_ends(row, column, window, ends)

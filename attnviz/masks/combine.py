@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import overload
 
 import numpy as np
@@ -12,21 +13,33 @@ from attnviz.registries import MASKS
 from attnviz.registry import Spec
 from attnviz.shapes import HeadMask, Mask, PositionIds
 
+EVERY_ROW = slice(None)
 
-def takes_heads(function: Callable[..., object]) -> bool:
-    """Whether a mask function has an index `h` of the heads after q and k, and so may differ from head to head."""
-    return "h" in inspect.signature(function).parameters
+
+@lru_cache(maxsize=64)
+def indices_of(function: Callable[..., object]) -> tuple[str, ...]:
+    """What a mask function asks for after q and k.
+
+    Returns
+    -------
+    tuple[str, ...]
+        `h`, the index of the heads, where the mask may differ from head to head; `n_q`, the number of all queries,
+        where it matters.
+    """
+    return tuple(name for name in inspect.signature(function).parameters if name in ("h", "n_q"))
 
 
 @overload
-def build_mask(specs: Iterable[Spec], n_q: int, n_k: int) -> Mask: ...
+def build_mask(specs: Iterable[Spec], n_q: int, n_k: int, *, rows: slice = ...) -> Mask: ...
 
 
 @overload
-def build_mask(specs: Iterable[Spec], n_q: int, n_k: int, *, n_heads: int) -> HeadMask: ...
+def build_mask(specs: Iterable[Spec], n_q: int, n_k: int, *, n_heads: int, rows: slice = ...) -> HeadMask: ...
 
 
-def build_mask(specs: Iterable[Spec], n_q: int, n_k: int, *, n_heads: int | None = None) -> Mask | HeadMask:
+def build_mask(
+    specs: Iterable[Spec], n_q: int, n_k: int, *, n_heads: int | None = None, rows: slice = EVERY_ROW
+) -> Mask | HeadMask:
     """What all these masks allow together; True = may attend.
 
     Parameters
@@ -37,6 +50,8 @@ def build_mask(specs: Iterable[Spec], n_q: int, n_k: int, *, n_heads: int | None
         How many queries and keys there are; fewer queries than keys stand at the end of the keys.
     n_heads
         How many heads there are, for masks that differ from head to head.
+    rows
+        Queries whose rows are built; all of them where it is left out.
 
     Returns
     -------
@@ -58,14 +73,15 @@ def build_mask(specs: Iterable[Spec], n_q: int, n_k: int, *, n_heads: int | None
     >>> build_mask([MASKS["strided"].spec(heads="alternating")], 3, 3, n_heads=4).shape
     (4, 3, 3)
     """
-    q = np.arange(n_q)[:, None]
+    q = np.arange(n_k - n_q, n_k)[rows, None]
     k = np.arange(n_k)[None, :]
     h = np.arange(n_heads or 1)[:, None, None]
-    allowed = np.ones((1, n_q, n_k), dtype=bool)
+    given: dict[str, object] = {"h": h, "n_q": n_q}
+    allowed = np.ones((1, len(q), n_k), dtype=bool)
     for spec in specs:
         function, params = MASKS[spec.name].function, dict(MASKS.check(spec).params)
-        one = function(q, k, h, **params) if takes_heads(function) else function(q, k, **params)[None]
-        allowed = allowed & one
+        one = function(q, k, *(given[name] for name in indices_of(function)), **params)
+        allowed = allowed & (one if one.ndim == 3 else one[None])
     return allowed[0] if n_heads is None else allowed
 
 

@@ -166,6 +166,5 @@ def drawn(
     """
     cells = decode_drawing(drawing)
     side = len(cells)
-    place = q + k.shape[1] - q.shape[0]
-    inside = (place >= 0) & (place < side) & (k < side)
-    return inside & cells[np.clip(place, 0, side - 1), np.minimum(k, side - 1)]
+    inside = (q >= 0) & (q < side) & (k < side)
+    return inside & cells[np.clip(q, 0, side - 1), np.minimum(k, side - 1)]

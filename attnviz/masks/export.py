@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from attnviz.masks.combine import takes_heads
+from attnviz.masks.combine import indices_of
 from attnviz.masks.drawing import decode_drawing, drawn
 from attnviz.masks.reading import read_rule
 from attnviz.masks.rule import divided, remainder, rule, written
@@ -26,7 +26,7 @@ WITHOUT_EFFECT = ("full", "dense", "no_padding")
 RULE = '''
 def rule(q, k, h):
     """{rule}, with q counted among the n keys."""
-    q, n = q + k.shape[1] - q.shape[0], k.shape[1]
+    n = k.shape[1]
     allowed = {expression}
     return np.logical_and(allowed, np.ones((q.shape[0], n), dtype=bool))
 '''
@@ -40,9 +40,9 @@ DRAWING = """
 def drawn(q, k):
     """True where the drawing has a #; outside of it nothing is allowed."""
     cells = np.array([[cell == "#" for cell in row] for row in DRAWING.split()])
-    side, place = len(cells), q + k.shape[1] - q.shape[0]
-    inside = (place >= 0) & (place < side) & (k < side)
-    return inside & cells[np.clip(place, 0, side - 1), np.minimum(k, side - 1)]
+    side = len(cells)
+    inside = (q >= 0) & (q < side) & (k < side)
+    return inside & cells[np.clip(q, 0, side - 1), np.minimum(k, side - 1)]
 '''
 
 NUMPY = '''"""{title}
@@ -53,7 +53,7 @@ mask: broadcasts to (head, q, k); True = may attend, the opposite of nn.Multihea
 import numpy as np
 {imports}{functions}
 n_q, n_k, n_heads = {n_q}, {n_k}, {n_heads}
-q = np.arange(n_q)[:, None]
+q = np.arange(n_k - n_q, n_k)[:, None]
 k = np.arange(n_k)[None, :]
 h = np.arange(n_heads)[:, None, None]
 mask = np.ones((n_q, n_k), dtype=bool)
@@ -116,7 +116,7 @@ def numpy_code(specs: Iterable[Spec], n_q: int, n_k: int, *, n_heads: int = 1) -
     Examples
     --------
     >>> numpy_code([MASKS["causal"].spec()], 4, 4).splitlines()[-1]
-    "mask = mask & causal(q, k, align='bottom-right')"
+    "mask = mask & causal(q, k, n_q, align='bottom-right')"
     """
     return _program(specs, n_q, n_k, n_heads)
 
@@ -192,7 +192,7 @@ def _functions_of(spec: Spec) -> Iterator[tuple[str, str]]:
 
 
 def _call(spec: Spec, name: str) -> str:
-    indices = "q, k, h" if takes_heads(MASKS[spec.name].function) else "q, k"
+    indices = ", ".join(("q", "k", *indices_of(MASKS[spec.name].function)))
     params = "" if spec.name in WRITERS else "".join(f", {param}={value!r}" for param, value in spec.params)
     return f"{name}({indices}{params})"
 

@@ -114,7 +114,7 @@ def rule(
     With fewer queries than keys q is counted among the keys, q + n_k - n_q. Division rounds down; anything divided by
     0, and what is left of it, is 0.
     """
-    names = {"q": q + k.shape[1] - q.shape[0], "k": k, "n": np.array(k.shape[1]), "h": h}
+    names = {"q": q, "k": k, "n": np.array(k.shape[1]), "h": h}
     allowed = evaluate(read_rule(rule), names)
     n_heads = allowed.shape[0] if allowed.ndim == 3 else 1
     return np.broadcast_to(allowed, (n_heads, q.shape[0], k.shape[1])).copy()

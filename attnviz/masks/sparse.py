@@ -1,7 +1,4 @@
-"""Masks that leave out keys to save work, by rules without chance.
-
-A query's place is counted among the keys, q + n_k - n_q: with fewer queries than keys they stand at the end.
-"""
+"""Masks that leave out keys to save work, by rules without chance."""
 
 from __future__ import annotations
 
@@ -32,8 +29,7 @@ def sliding_window(q: QIndex, k: KIndex, *, window: Annotated[int, Range(1, LONG
     -----
     |q - k| < window. Under a causal mask that leaves `window` keys, the query's own among them.
     """
-    offset = k.shape[1] - q.shape[0]
-    return np.abs(q + offset - k) < window
+    return np.abs(q - k) < window
 
 
 @MASKS.register(label="Dilated window", group="Sparsity", source="Beltagy et al. 2020, section 3.1")
@@ -53,7 +49,7 @@ def dilated_window(
     dilation
         Steps from one key that it sees to the next: with 1 this is the sliding window.
     """
-    distance = np.abs(q + k.shape[1] - q.shape[0] - k)
+    distance = np.abs(q - k)
     return (distance % dilation == 0) & (distance < window * dilation)
 
 
@@ -80,7 +76,7 @@ def strided(
     0 <= q - k <= stride, or q - k a multiple of stride; causal, as in the paper. How heads share the parts is its
     section 4.3.
     """
-    distance = q + k.shape[1] - q.shape[0] - k
+    distance = q - k
     near, far = (distance <= stride)[None], (distance % stride == 0)[None]
     parts = np.where(h % 2 == 0, near, far) if heads == "alternating" else near | far
     return parts & (distance >= 0)
@@ -112,11 +108,10 @@ def fixed(
     floor(k / stride) = floor(q / stride), or k mod stride >= stride - summary; causal, as in the paper. How heads share
     the parts is its section 4.3.
     """
-    place = q + k.shape[1] - q.shape[0]
-    own = (place // stride == k // stride)[None]
+    own = (q // stride == k // stride)[None]
     summaries = np.broadcast_to(k % stride >= stride - summary, own.shape)
     parts = np.where(h % 2 == 0, own, summaries) if heads == "alternating" else own | summaries
-    return parts & (k <= place)
+    return parts & (k <= q)
 
 
 @MASKS.register(label="Block-local", group="Sparsity", source="Liu et al. 2018, section 4.2.4")
@@ -128,7 +123,7 @@ def block_local(q: QIndex, k: KIndex, *, block: Annotated[int, Range(1, LONGEST_
     block
         How many tokens a block has; the last one may be shorter.
     """
-    return (q + k.shape[1] - q.shape[0]) // block == k // block
+    return q // block == k // block
 
 
 @MASKS.register(label="Window and global tokens", group="Sparsity", source="Beltagy et al. 2020, section 3.1")
@@ -148,9 +143,8 @@ def global_tokens(
     places
         Which tokens are global, counted from 0, with commas between the numbers.
     """
-    place = q + k.shape[1] - q.shape[0]
     chosen = numbers_in(places)
-    return (np.abs(place - k) < window) | np.isin(k, chosen) | np.isin(place, chosen)
+    return (np.abs(q - k) < window) | np.isin(k, chosen) | np.isin(q, chosen)
 
 
 @MASKS.register(label="Streaming with sinks", group="Sparsity", source="Xiao et al. 2024, section 3.2")
@@ -174,7 +168,7 @@ def streaming(
     -----
     0 <= q - k < window, or k < sinks and k <= q; causal, as in the paper.
     """
-    distance = q + k.shape[1] - q.shape[0] - k
+    distance = q - k
     return (distance >= 0) & ((distance < window) | (k < sinks))
 
 

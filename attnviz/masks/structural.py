@@ -20,6 +20,7 @@ def full(q: QIndex, k: KIndex) -> Mask:
 def causal(
     q: QIndex,
     k: KIndex,
+    n_q: int,
     *,
     align: Annotated[str, Choice(("bottom-right", "top-left"))] = "bottom-right",
 ) -> Mask:
@@ -31,8 +32,8 @@ def causal(
         Where the queries stand if there are fewer of them than keys: at the end of the keys (bottom-right, as new
         tokens after a cache) or at their start (top-left); with as many queries as keys it changes nothing.
     """
-    offset = k.shape[1] - q.shape[0] if align == "bottom-right" else 0
-    return k <= q + offset
+    first = k.shape[1] - n_q if align == "top-left" else 0
+    return k <= q - first
 
 
 @MASKS.register(label="Prefix LM", group="Structure", source="Raffel et al. 2020, section 3.2.1")
@@ -44,7 +45,7 @@ def prefix_lm(q: QIndex, k: KIndex, *, prefix: Annotated[int, Range(0, LONGEST_T
     prefix
         How many tokens at the start are read in both directions: with 0 the mask is causal.
     """
-    return (k <= q + k.shape[1] - q.shape[0]) | (k < prefix)
+    return (k <= q) | (k < prefix)
 
 
 @MASKS.register(label="Documents", group="Structure", source="Krell et al. 2021, section 3.2")
@@ -69,8 +70,7 @@ def document(
     Document d starts at the sum of the lengths before it. Queries before the first key, of which there are some where
     there are more queries than keys, belong to no document and may attend to nothing.
     """
-    place = q + k.shape[1] - q.shape[0]
     sizes = numbers_in(lengths)
     starts = np.cumsum([0, *sizes, *[sizes[-1]] * (k.shape[1] // sizes[-1])])
-    same = np.searchsorted(starts, place, side="right") == np.searchsorted(starts, k, side="right")
-    return same & (k <= place) if within == "causal" else same
+    same = np.searchsorted(starts, q, side="right") == np.searchsorted(starts, k, side="right")
+    return same & (k <= q) if within == "causal" else same

@@ -21,15 +21,30 @@ head_counts = st.integers(1, 4)
 
 def called(spec: Spec, n_q: int, n_k: int, n_heads: int) -> np.ndarray:
     """The registered function's own answer, always with an axis for the heads."""
-    indices = [np.arange(n_q)[:, None], np.arange(n_k)[None, :], np.arange(n_heads)[:, None, None]]
+    indices = [np.arange(n_k - n_q, n_k)[:, None], np.arange(n_k)[None, :], np.arange(n_heads)[:, None, None]]
     kept = [index.copy() for index in indices]
     function = MASKS[spec.name].function
-    takes_heads = "h" in inspect.signature(function).parameters
-    allowed = function(*indices[: 3 if takes_heads else 2], **dict(spec.params))
+    more: dict[str, object] = {"h": indices[2], "n_q": n_q}
+    asked = [more[name] for name in inspect.signature(function).parameters if name in more]
+    allowed = function(*indices[:2], *asked, **dict(spec.params))
     for index, before in zip(indices, kept, strict=True):
         np.testing.assert_array_equal(index, before, err_msg="the index grids are left as they were")
-    assert allowed.ndim == (3 if takes_heads else 2)
+    assert allowed.ndim == (3 if any(one is indices[2] for one in asked) else 2)
     return allowed.reshape(-1, *allowed.shape[-2:])
+
+
+@every_mask
+@given(data=st.data(), n_q=lengths, n_k=lengths, n_heads=head_counts)
+def test_some_rows_of_a_mask_are_those_of_the_whole(
+    name: str, data: st.DataObject, n_q: int, n_k: int, n_heads: int
+) -> None:
+    spec = data.draw(specs(MASKS[name]))
+    start = data.draw(st.integers(0, n_q - 1))
+    rows = slice(start, data.draw(st.integers(start + 1, n_q)))
+
+    part = build_mask([spec], n_q, n_k, n_heads=n_heads, rows=rows)
+
+    np.testing.assert_array_equal(part, build_mask([spec], n_q, n_k, n_heads=n_heads)[:, rows])
 
 
 @every_mask

@@ -109,11 +109,11 @@ def test_the_program_of_a_causal_mask_is_one_that_a_reader_understands() -> None
         '    offset = k.shape[1] - q.shape[0] if align == "bottom-right" else 0\n'
         "    return k <= q + offset\n\n\n"
         "n_q, n_k, n_heads = 4, 6, 1\n"
-        "q = np.arange(n_q)[:, None]\n"
+        "q = np.arange(n_k - n_q, n_k)[:, None]\n"
         "k = np.arange(n_k)[None, :]\n"
         "h = np.arange(n_heads)[:, None, None]\n"
         "mask = np.ones((n_q, n_k), dtype=bool)\n"
-        "mask = mask & causal(q, k, align='bottom-right')\n"
+        "mask = mask & causal(q, k, n_q, align='bottom-right')\n"
     )
 
 
