@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
     from attnviz.core.columns import Columns
     from attnviz.core.designed import DesignedHead
+    from attnviz.core.rows import Rows
     from attnviz.positions.effects import Positional, PositionShape
 
     MaskRule: TypeAlias = Registry[Concatenate[QIndex, KIndex, ...], Mask | HeadMask]
     PositionMethod: TypeAlias = Registry[Concatenate[PositionShape, ...], Positional]
     Recipe: TypeAlias = Registry[Concatenate[Columns, ...], DesignedHead]
-    Metric: TypeAlias = Registry[[Weights, HeadMask], PerQuery]
+    Metric: TypeAlias = Registry[[Rows], PerQuery]
     Similarity: TypeAlias = Registry[[Weights], HeadPairs]
 
 MASKS: MaskRule = Registry("mask", groups=("Structure", "Sparsity", "Padding"))

@@ -11,7 +11,7 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, get_args, get_type_hints
 
 from attnviz.core.config import AttentionConfig, check_groups, check_heads, divisors
-from attnviz.core.text import words_of
+from attnviz.core.text import numbered, words_of
 from attnviz.errors import NothingYetError, SettingError, broken_rule
 from attnviz.menu import Menu
 from attnviz.registries import MASKS, POSITIONS
@@ -21,6 +21,7 @@ from attnviz.shapes import Tokens
 DEFAULT_TEXT = "The cat sat on the mat because it was tired."
 DEFAULT_KEY_TEXT = "The mat was red and the cat was old."
 MAX_CHARACTERS = 20_000
+LONGEST = 32_768
 D_MODELS = (2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
 
 
@@ -56,10 +57,10 @@ class Scenario:
 
     input: Annotated[str, Choice(("sentence", "vectors", "trained"))] = "sentence"
     text: Annotated[str, Text(MAX_CHARACTERS)] = DEFAULT_TEXT
-    n_tokens: Annotated[int, Range(1, 2048, unit="tokens")] = 32
+    n_tokens: Annotated[int, Range(1, LONGEST, unit="tokens")] = 32
     cross: Annotated[bool, None] = False
     key_text: Annotated[str, Text(MAX_CHARACTERS)] = DEFAULT_KEY_TEXT
-    n_keys: Annotated[int, Range(1, 2048, unit="tokens")] = 16
+    n_keys: Annotated[int, Range(1, LONGEST, unit="tokens")] = 16
     d_model: Annotated[int, Range(2, 2048, unit="columns")] = 64
     n_heads: Annotated[int, Range(1, 2048)] = 8
     n_kv_heads: Annotated[int, Range(0, 2048)] = 0
@@ -77,8 +78,8 @@ class Scenario:
     seed: Annotated[int, Range(0, 999_999)] = 0
     layer: Annotated[int, Range(0, 63)] = 0
     head: Annotated[int, Range(0, 2047)] = 0
-    query: Annotated[int, Range(0, 2047)] = 4
-    key: Annotated[int, Range(0, 2047)] = 0
+    query: Annotated[int, Range(0, LONGEST - 1)] = 4
+    key: Annotated[int, Range(0, LONGEST - 1)] = 0
     scale: Annotated[str, Choice(("single hue", "viridis", "cividis"))] = "single hue"
     shared_scale: Annotated[bool, None] = True
 
@@ -129,7 +130,7 @@ class Scenario:
         )
 
     def _tokens(self, text: str, length: int, letter: str) -> Tokens:
-        return words_of(text)[0] if self.input == "sentence" else tuple(f"{letter}{i}" for i in range(length))
+        return words_of(text)[0] if self.input == "sentence" else numbered(letter, length)
 
     def counts(self) -> dict[str, int]:
         """How many layers, heads, queries and keys there are, as far as that is known before a model has run."""

@@ -27,6 +27,8 @@ Values: TypeAlias = Float[np.ndarray, "kv_head k d_value"]
 Scores: TypeAlias = Float[np.ndarray, "head q k"]
 Bias: TypeAlias = Float[np.ndarray, "#head #q #k"]
 Weights: TypeAlias = Float[np.ndarray, "head q k"]
+MapPart: TypeAlias = Float[np.ndarray, "row column"]
+MaskRow: TypeAlias = Bool[np.ndarray, " k"]
 Context: TypeAlias = Float[np.ndarray, "head q d_value"]
 Output: TypeAlias = Float[np.ndarray, "q d_out"]
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from attnviz.core.trace import AttentionTrace
-from attnviz.metrics import mean_over_queries, uniform_weights
+from attnviz.metrics import Survey, mean_over_queries
 from attnviz.registries import METRICS
 from attnviz.registry import Entry
-from attnviz.shapes import HeadPairs, PerQuery, UniformPerQuery
+from attnviz.shapes import PerQuery
 
 
 def column_name(metric: Entry[..., PerQuery]) -> str:
@@ -24,37 +24,23 @@ def column_name(metric: Entry[..., PerQuery]) -> str:
     return f"{metric.name}_{metric.unit}" if metric.unit else metric.name
 
 
-def measured(trace: AttentionTrace, name: str) -> PerQuery:
-    """A registered measure for each head and query."""
-    return METRICS[name].function(trace.weights, trace.mask)
-
-
-def baseline(trace: AttentionTrace, name: str) -> PerQuery:
-    """The same measure of a head that is uniform over the allowed keys, `(1, q)` where the heads share a mask."""
-    return METRICS[name].function(uniform_weights(trace.mask), trace.mask)
-
-
-def head_summary(
-    roles: Sequence[str], measures: Mapping[str, tuple[PerQuery, UniformPerQuery]], similarity: HeadPairs
-) -> pd.DataFrame:
+def head_summary(roles: Sequence[str], found: Survey) -> pd.DataFrame:
     """A row a head: what it is called, every measure beside its baseline, and the head most like it.
 
     Parameters
     ----------
     roles
         What each head is called; may be empty.
-    measures
-        Names of registered measures, each with its values and its baseline.
-    similarity
-        Cosine of the heads' maps.
+    found
+        The measures, their baselines and the cosines.
     """
     n_heads = len(roles)
     columns: dict[str, object] = {"head": np.arange(n_heads), "role": list(roles)}
-    for name, (values, uniform) in measures.items():
+    for name, values in found.measures.items():
         column = column_name(METRICS[name])
         columns[column] = mean_over_queries(values)
-        columns[f"{column}_uniform"] = np.broadcast_to(mean_over_queries(uniform), (n_heads,))
-    others = np.where(np.eye(n_heads, dtype=bool), -np.inf, similarity)
+        columns[f"{column}_uniform"] = np.broadcast_to(mean_over_queries(found.uniform[name]), (n_heads,))
+    others = np.where(np.eye(n_heads, dtype=bool), -np.inf, found.cosine)
     alone = n_heads == 1
     columns["most_alike_head"] = pd.array([None] if alone else others.argmax(axis=1).tolist(), dtype="Int64")
     columns["most_alike_cosine"] = np.array([np.nan]) if alone else others.max(axis=1)
@@ -90,14 +76,12 @@ class CellSummary:
 
 def cell_summary(trace: AttentionTrace, head: int, query: int, key: int) -> CellSummary:
     """Score, bias, weight and rank of one cell."""
-    shape = trace.weights.shape
-    row_mask = np.broadcast_to(trace.mask, shape)[head, query]
-    weights = trace.weights[head, query]
+    weights, row_mask = trace.row(head, query)
     allowed = bool(row_mask[key])
     return CellSummary(
         allowed=allowed,
         score=float(trace.row_of_scores(head, query)[key]),
-        bias=float(np.broadcast_to(trace.bias, shape)[head, query, key]),
+        bias=float(trace.row_of_bias(head, query)[key]),
         weight=float(weights[key]) if allowed else None,
         rank=int((weights[row_mask] > weights[key]).sum()) + 1 if allowed else None,
         allowed_keys=int(row_mask.sum()),
@@ -107,14 +91,14 @@ def cell_summary(trace: AttentionTrace, head: int, query: int, key: int) -> Cell
 
 def query_row(trace: AttentionTrace, head: int, query: int) -> pd.DataFrame:
     """One query against every key: score, bias, whether it may attend, weight."""
-    shape = trace.weights.shape
+    weights, allowed = trace.row(head, query)
     return pd.DataFrame(
         {
             "key": np.arange(trace.n_k),
             "token": list(trace.key_tokens),
             "score": trace.row_of_scores(head, query),
-            "bias": np.broadcast_to(trace.bias, shape)[head, query],
-            "allowed": np.broadcast_to(trace.mask, shape)[head, query],
-            "weight": trace.weights[head, query],
+            "bias": trace.row_of_bias(head, query),
+            "allowed": allowed,
+            "weight": weights,
         }
     )

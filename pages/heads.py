@@ -1,11 +1,12 @@
 import streamlit as st
 
-from attnviz.ui import compute, controls, panels, sentences, show
+from attnviz.ui import compute, controls, panels, progress, sentences, show
 from attnviz.ui.page import page
 
 with page("Heads", question="Which heads do the same, and how far do they look?") as scenario:
     shown = compute.shown_layer(scenario)
     layer = shown.layer
+    progress.survey(layer)
     show.sentence(sentences.setting(scenario, shown), shown.notes)
 
     with st.columns(3)[0]:

@@ -1,11 +1,12 @@
 import streamlit as st
 
-from attnviz.ui import compute, controls, panels, sentences, show
+from attnviz.ui import compute, controls, panels, progress, sentences, show
 from attnviz.ui.page import page
 
 with page("Playground", question="Where does each token look?") as scenario:
     shown = compute.shown_layer(scenario)
     layer = shown.layer
+    progress.survey(layer)
     show.sentence(sentences.setting(scenario, shown), shown.notes)
 
     panels.grid(scenario, layer, head=controls.clamped_head(layer))

@@ -10,9 +10,11 @@ import numpy as np
 
 from attnviz.core.config import check_groups
 from attnviz.core.pairs import pairs_of
-from attnviz.core.tiles import Scorer, Tile, for_each, scorer, tiles, used_columns
+from attnviz.core.tiles import Rooms, Scorer, Tile, for_each, scorer, tiles, used_columns
 from attnviz.errors import SettingError, broken_rule
 from attnviz.shapes import Bias, Context, HeadMask, Keys, Mask, PerHead, Queries, Scores, Values, Weights
+
+ROOMS = Rooms()
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,12 +125,18 @@ def scaled_dot_product_attention(
     pairs = pairs_of(n_q, n_k, head_mask, bias)
     made = scorer(query, key, scale=factor, pairs=pairs, softcap=softcap, sinks=sinks)
     if out is None:
-        weights = np.zeros((n_heads, n_q, n_k), dtype=query.dtype)
-        context = np.zeros((n_heads, n_q, value.shape[2]), dtype=query.dtype)
-    else:
-        weights, context = out
-    average(made, value, weights, context, is_empty=out is None)
-    return Attention(query, key, factor, weights, context)
+        return whole(made, value)
+    average(made, value, *out, is_empty=False)
+    return Attention(query, key, factor, *out)
+
+
+def whole(made: Scorer, value: Values) -> Attention:
+    """Weights and context of all rows, in new arrays."""
+    n_heads, n_q, _ = made.query.shape
+    weights = np.zeros((n_heads, n_q, made.pairs.n_k), dtype=made.query.dtype)
+    context = np.zeros((n_heads, n_q, value.shape[2]), dtype=made.query.dtype)
+    average(made, value, weights, context, is_empty=True)
+    return Attention(made.query, made.key, made.scale, weights, context)
 
 
 def average(made: Scorer, value: Values, weights: Weights, context: Context, *, is_empty: bool) -> None:
@@ -157,7 +165,7 @@ def average(made: Scorer, value: Values, weights: Weights, context: Context, *, 
             rows[:, : columns.start] = rows[:, columns.stop :] = context[tile.head, tile.rows] = 0
         if columns.stop > columns.start:
             part = rows[:, columns]
-            made.fill(part, block, tile.head, columns)
+            made.fill(part, block, tile.head, columns, ROOMS)
             np.matmul(part, usable[tile.head // group, columns], out=context[tile.head, tile.rows], casting="same_kind")
 
     for _ in for_each(work, tiles(*weights.shape), weights.size):

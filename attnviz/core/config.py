@@ -10,7 +10,8 @@ from attnviz.registries import MASKS, POSITIONS
 from attnviz.registry import Spec
 from attnviz.shapes import Tokens
 
-MAX_WEIGHTS = 16 * 2048 * 2048
+MAX_WEIGHTS = 8 * 32_768**2
+MAX_NUMBERS = 256 * 32_768
 MAX_D_MODEL = 2048
 PROJECTIONS = ("designed", "random")
 CONTENTS = ("words", "vectors")
@@ -131,6 +132,7 @@ class AttentionConfig:
         check_heads(self.n_heads, self.d_model)
         check_groups(self.n_heads, self.kv_heads)
         self._check_size()
+        self._check_width()
         self._check_numbers()
         self._check_names()
 
@@ -150,6 +152,14 @@ class AttentionConfig:
                     f"Try {fewer}a shorter length.",
                 )
             )
+
+    def _check_width(self) -> None:
+        longest = max(self.n_q, self.n_k)
+        if longest * self.d_model > MAX_NUMBERS:
+            rule = f"times the length must be at most {MAX_NUMBERS:,} numbers"
+            found = f"d_model={self.d_model}, {longest} tokens"
+            way_out = f"Try {MAX_NUMBERS // longest} columns or fewer, or a shorter length."
+            raise SettingError(broken_rule("d_model", rule, found, way_out))
 
     def _check_numbers(self) -> None:
         rules = (
@@ -181,6 +191,11 @@ class AttentionConfig:
     def n_k(self) -> int:
         """Number of keys."""
         return len(self.tokens if self.key_tokens is None else self.key_tokens)
+
+    @property
+    def n_weights(self) -> int:
+        """Number of weights of all heads."""
+        return self.n_heads * self.n_q * self.n_k
 
     @property
     def d_head(self) -> int:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from attnviz.core.attention import scaled_dot_product_attention
+from attnviz.core.attention import whole
 from attnviz.core.config import AttentionConfig
+from attnviz.core.pairs import Pairs, pairs_of
 from attnviz.core.projections import Projections, make_projections
 from attnviz.core.text import embed
+from attnviz.core.tiles import scorer
 from attnviz.core.trace import AttentionTrace
-from attnviz.masks import build_mask, padded_position_ids
+from attnviz.masks import ALLOW_ALL, build_mask, padded_position_ids
 from attnviz.positions import Positional, PositionShape
 from attnviz.registries import POSITIONS
-from attnviz.shapes import Context, Embedded, PerHead, PositionIds, Tokens
+from attnviz.shapes import Bias, Context, Embedded, HeadMask, KPositions, PerHead, PositionIds, QPositions, Tokens
+
+MOST_KEPT = 1 << 21
 
 
 def split_heads(x: Float[np.ndarray, "token d_model"], n_heads: int) -> Float[np.ndarray, "head token d_head"]:
@@ -33,6 +37,8 @@ def merge_heads(context: Context) -> Float[np.ndarray, "token d_model"]:
 
 def attend(config: AttentionConfig, projections: Projections | None = None) -> AttentionTrace:
     """Run one attention layer and keep every intermediate array.
+
+    Maps of more than 2^21 weights (8 MB) are not kept: their rows are computed when they are asked for.
 
     Parameters
     ----------
@@ -71,11 +77,13 @@ def attend(config: AttentionConfig, projections: Projections | None = None) -> A
     key, value = (split_heads(key_x @ matrix, config.kv_heads) for matrix in (made.W_K, made.W_V))
     if positional.rotate is not None:
         query, key = positional.rotate(query, q_positions), positional.rotate(key, k_positions)
-    bias = None if positional.bias is None else positional.bias(q_positions, k_positions).astype(x.dtype)
-    mask = build_mask(config.masks, config.n_q, config.n_k, n_heads=config.n_heads)
-    sinks = sink_logits(config) if config.sinks else None
-    attention = scaled_dot_product_attention(
-        query, key, value, mask=mask, bias=bias, scale=config.scale, softcap=config.softcap or None, sinks=sinks
+    made_scorer = scorer(
+        query,
+        key,
+        scale=config.scale,
+        pairs=_pairs(config, positional, q_positions, k_positions, x.dtype),
+        softcap=config.softcap or None,
+        sinks=sink_logits(config) if config.sinks else None,
     )
     return AttentionTrace(
         query_tokens=config.tokens,
@@ -85,17 +93,37 @@ def attend(config: AttentionConfig, projections: Projections | None = None) -> A
         query=query,
         key=key,
         value=value,
-        bias=np.zeros((1, 1, 1), dtype=x.dtype) if bias is None else bias,
-        mask=mask,
-        weights=attention.weights,
-        context=attention.context,
-        output=merge_heads(attention.context) @ made.W_O,
-        scale=config.scale,
-        softcap=config.softcap,
-        sinks=sinks,
+        scorer=made_scorer,
+        to_output=lambda context: merge_heads(context) @ made.W_O,
+        kept=whole(made_scorer, value) if config.n_weights <= MOST_KEPT else None,
         dropout=config.dropout,
         seed=config.seed,
     )
+
+
+def _pairs(
+    config: AttentionConfig,
+    positional: Positional,
+    q_positions: QPositions,
+    k_positions: KPositions,
+    dtype: np.dtype[np.floating],
+) -> Pairs:
+    """Mask and bias: arrays where the maps are kept, else made for the rows that are asked for."""
+    n_q, n_k = config.n_q, config.n_k
+    biased = positional.bias
+
+    def mask_of(rows: slice) -> HeadMask:
+        return build_mask(config.masks, n_q, n_k, n_heads=config.n_heads, rows=rows)
+
+    def bias_of(rows: slice) -> Bias:
+        assert biased is not None
+        return biased(q_positions[rows], k_positions).astype(dtype)
+
+    allows_all = all(spec.name in ALLOW_ALL for spec in config.masks)
+    if config.n_weights > MOST_KEPT:
+        return Pairs(n_q, n_k, None if allows_all else mask_of, None if biased is None else bias_of)
+    every = slice(0, n_q)
+    return pairs_of(n_q, n_k, None if allows_all else mask_of(every), None if biased is None else bias_of(every))
 
 
 def _placed(config: AttentionConfig, tokens: Tokens, positions: PositionIds, positional: Positional) -> Embedded:

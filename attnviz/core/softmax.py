@@ -6,6 +6,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 PIECE = 1024
+SMALL_SCORE = 64.0
+LOWEST = {np.dtype(kind): float(np.log(np.finfo(kind).tiny)) for kind in (np.float32, np.float64)}
 
 
 def masked_softmax(
@@ -38,8 +40,8 @@ def softmax_into(
     mask: Bool[np.ndarray, "*rows k"] | None = None,
     *,
     sink: float | None = None,
-    is_small: bool = False,
-    with_entropy: bool = False,
+    largest: float = np.inf,
+    shifted: Float[np.ndarray, "*rows k"] | None = None,
 ) -> Float[np.ndarray, "*rows"] | None:
     """Write the softmax of `scores`, which are used up, into `weights`.
 
@@ -51,32 +53,42 @@ def softmax_into(
         True = may attend.
     sink
         Logit of one more key that takes its part of each row and is not shown.
-    is_small
-        Whether no score can overflow the exponential, so that no maximum need be taken off.
-    with_entropy
-        Whether the entropy of each row is wanted, in nats.
+    largest
+        A bound on the size of the scores, of forbidden pairs too: where it is small no score can overflow the
+        exponential, and no maximum need be taken off.
+    shifted
+        Room for the scores less the largest of their row, which may be that of the scores, where the entropy of each
+        row (nats) is wanted.
 
     Notes
     -----
     Entropy from the scores, without a logarithm of each weight: with Z the sum and w = exp(s) / Z, it is
     (sum of w) ln Z - sum of w s.
+
+    Scores more than 87 below the largest of their row count as 87 below (708 in float64): their exponentials would be
+    denormal numbers, which are slow, and are less than 10^-37 either way.
     """
-    forbidden = np.finfo(scores.dtype).min / 2
-    if mask is not None:
-        np.copyto(scores, forbidden, where=~mask)
-    if is_small and mask is None:
+    with_entropy = shifted is not None
+    room = weights if shifted is None else shifted
+    if max(largest, abs(sink or 0.0)) <= SMALL_SCORE:
         np.exp(scores, out=weights, casting="same_kind")
         rest = 0.0 if sink is None else np.exp(sink)
+        room = scores
     else:
+        forbidden = np.finfo(weights.dtype).min / 2
+        if mask is not None and np.isfinite(largest):
+            scores += np.multiply(~mask, forbidden, dtype=weights.dtype)
+        elif mask is not None:
+            np.copyto(scores, forbidden, where=~mask)
         highest = scores.max(axis=-1, keepdims=True, initial=forbidden if sink is None else sink)
-        highest[highest <= forbidden] = 0
-        if with_entropy:
-            np.subtract(scores, highest, out=scores)
-            np.exp(scores, out=weights, casting="same_kind")
-        else:
-            np.subtract(scores, highest, out=weights, casting="same_kind")
-            np.exp(weights, out=weights)
+        highest[highest <= forbidden / 2] = 0
+        np.subtract(scores, highest, out=room, casting="same_kind")
+        if 2 * largest > -LOWEST[weights.dtype]:
+            np.maximum(room, LOWEST[weights.dtype], out=room)
+        np.exp(room, out=weights)
         rest = 0.0 if sink is None else np.exp(sink - highest)
+    if mask is not None:
+        weights *= mask
     mass = (weights @ np.ones(weights.shape[-1], dtype=weights.dtype))[..., None]
     total = mass + rest
     total[total == 0] = 1
@@ -84,12 +96,10 @@ def softmax_into(
     if not with_entropy:
         return None
     share, total = (mass / total)[..., 0].astype(np.float64), total[..., 0].astype(np.float64)
-    return np.maximum(share * np.log(total) - summed_product(weights, scores), 0.0)
+    return np.maximum(share * np.log(total) - summed_product(weights, room), 0.0)
 
 
-def summed_product(
-    left: Float[np.ndarray, "*rows k"], right: Float[np.ndarray, "..."]
-) -> Float[np.ndarray, "*rows"]:
+def summed_product(left: Float[np.ndarray, "*rows k"], right: Float[np.ndarray, "..."]) -> Float[np.ndarray, "*rows"]:
     """Sum over the last axis of the products, in float64 over pieces of 1024.
 
     >>> summed_product(np.array([[1.0, 2.0]]), np.array([3.0, 4.0]))

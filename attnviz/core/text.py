@@ -80,6 +80,33 @@ def words_of(text: str) -> tuple[Tokens, int]:
     return words[:MAX_WORDS], len(words)
 
 
+class Numbered(tuple[str, ...]):
+    """Tokens that have no words: a letter and their place, as x0, x1, x2.
+
+    Attributes
+    ----------
+    letter
+        What stands before the number.
+    """
+
+    letter: str
+
+    def __repr__(self) -> str:
+        return f"numbered({self.letter!r}, {len(self)})"
+
+
+@lru_cache(maxsize=16)
+def numbered(letter: str, count: int) -> Numbered:
+    """Names for as many vectors.
+
+    >>> list(numbered("x", 3))
+    ['x0', 'x1', 'x2']
+    """
+    made = Numbered(f"{letter}{place}" for place in range(count))
+    made.letter = letter
+    return made
+
+
 def embed(tokens: Tokens, d_model: int, *, content: str = "words", seed: int = 0) -> Embedded:
     """Vectors of the tokens, `(token, d_model)` in float32; only the content columns are filled.
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from math import prod
+from threading import local
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -13,13 +16,12 @@ from jaxtyping import Bool, Float
 from threadpoolctl import ThreadpoolController
 
 from attnviz.core.pairs import Pairs
-from attnviz.core.softmax import softmax_into
+from attnviz.core.softmax import SMALL_SCORE, softmax_into
 from attnviz.shapes import Bias, HeadMask, Keys, Mask, PerHead, Queries
 
 TILE_CELLS = 1 << 19
 LEAST_ROWS = 256
 LARGEST_EXACT_IN_FLOAT32 = 32.0
-SMALL_SCORE = 64.0
 N_THREADS = min(os.cpu_count() or 1, 8)
 _blas = ThreadpoolController()
 _pool = ThreadPoolExecutor(max_workers=N_THREADS, thread_name_prefix="attention")
@@ -42,6 +44,21 @@ class Block(NamedTuple):
     def mask_of(self, head: int) -> Mask | None:
         """The mask of one head."""
         return None if self.mask is None else self.mask[head if self.mask.shape[0] > 1 else 0]
+
+
+class Rooms(local):
+    """Memory of each thread that one tile after the other is written into: fresh memory costs more than the sums."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, np.dtype[np.floating]], Float[np.ndarray, " cell"]] = {}
+
+    def room(self, name: str, shape: tuple[int, ...], dtype: np.dtype[np.floating]) -> np.ndarray:
+        """An array of this shape, with anything in it."""
+        n_cells = prod(shape)
+        found = self._kept.get((name, dtype))
+        if found is None or found.size < n_cells:
+            found = self._kept[name, dtype] = np.empty(n_cells, dtype=dtype)
+        return found[:n_cells].reshape(shape)
 
 
 class Tile(NamedTuple):
@@ -95,7 +112,9 @@ class Scorer:
         block: Block,
         head: int,
         columns: slice,
-        scores: Float[np.ndarray, "q k"] | None = None,
+        rooms: Rooms,
+        *,
+        with_entropy: bool = False,
     ) -> Float[np.ndarray, " q"] | None:
         """Write the weights of these rows and columns; all others of these rows are 0.
 
@@ -105,8 +124,10 @@ class Scorer:
             Where they are written.
         block, head, columns
             Rows, head and keys.
-        scores
-            Room for the scores, where the entropy of each row (nats) is asked for.
+        rooms
+            Memory to work in.
+        with_entropy
+            Whether the entropy of each row is wanted, in nats.
 
         Notes
         -----
@@ -116,35 +137,26 @@ class Scorer:
         kv_head = head // (self.query.shape[0] // self.key.shape[0])
         query, key = self.query[head, block.rows], self.key[kv_head, columns]
         mask = block.mask_of(head)
-        allowed = None if mask is None else mask[:, columns]
+        allowed = None if mask is None or mask[:, columns].all() else mask[:, columns]
         bias = None if block.bias is None else block.bias[head, :, columns]
-        largest = self._largest(head, kv_head, block.rows, columns, allowed)
-        if allowed is not None and allowed.all():
-            allowed = None
-        if bias is not None:
-            largest += float(np.abs(bias).max(initial=0.0))
+        sizes = self.query_sizes[head, block.rows].max(initial=0.0) * self.key_sizes[kv_head, columns].max(initial=0.0)
+        largest = float(sizes) * abs(self.scale) + (0.0 if bias is None else float(np.abs(bias).max(initial=0.0)))
         is_exact = query.dtype != np.float32 or largest * query.shape[1] ** 0.5 <= LARGEST_EXACT_IN_FLOAT32
         if not is_exact:
             query, key = query.astype(np.float64), key.astype(np.float64)
-        room = (weights if scores is None else scores) if is_exact else np.empty(weights.shape)
+        shifted = rooms.room("shifted", weights.shape, weights.dtype) if with_entropy else None
+        narrow = weights if shifted is None else shifted
+        scores = narrow if is_exact else rooms.room("wide", weights.shape, np.dtype(np.float64))
         with np.errstate(invalid="ignore", over="ignore"):
-            np.matmul(query * query.dtype.type(self.scale), key.T, out=room)
+            np.matmul(query * query.dtype.type(self.scale), key.T, out=scores)
             if self.softcap is not None:
-                np.tanh(np.divide(room, self.softcap, out=room), out=room)
-                room *= self.softcap
+                np.tanh(np.divide(scores, self.softcap, out=scores), out=scores)
+                scores *= self.softcap
             if bias is not None:
-                room += bias
+                scores += bias
         sink = None if self.sinks is None else float(self.sinks[head])
-        is_small = is_exact and max(largest, abs(sink or 0.0)) <= SMALL_SCORE
-        with_entropy = scores is not None
-        return softmax_into(weights, room, allowed, sink=sink, is_small=is_small, with_entropy=with_entropy)
-
-    def _largest(self, head: int, kv_head: int, rows: slice, columns: slice, allowed: np.ndarray | None) -> float:
-        """A bound on the size of the scores that count."""
-        sizes = self.key_sizes[kv_head, columns]
-        used = sizes if allowed is None else sizes[allowed.any(axis=0)]
-        with np.errstate(over="ignore", invalid="ignore"):
-            return float(self.query_sizes[head, rows].max(initial=0.0) * used.max(initial=0.0)) * abs(self.scale)
+        bound = largest if is_exact else max(largest, SMALL_SCORE + 1)
+        return softmax_into(weights, scores, allowed, sink=sink, largest=bound, shifted=shifted)
 
 
 def used_columns(mask: Bool[np.ndarray, "*rows k"] | None, n_k: int) -> slice:
@@ -182,9 +194,25 @@ def tiles(n_heads: int, n_q: int, n_k: int) -> list[Tile]:
 
 
 def for_each(work: Callable[[T], Made], every: Iterable[T], n_cells: int) -> Iterator[Made]:
-    """What the work gives for each part, in order; done on several threads where there is much of it."""
+    """What the work gives for each part, in order; done on several threads where there is much of it.
+
+    Notes
+    -----
+    Only a few parts are handed to the threads ahead of time, so that long work of one reader leaves room for others, and
+    stops soon after nobody asks for its next result.
+    """
     if n_cells < TILE_CELLS:
         yield from map(work, every)
-    else:
-        with _blas.limit(limits=1, user_api="blas"):
-            yield from _pool.map(work, every)
+        return
+    waiting: deque[Future[Made]] = deque()
+    with _blas.limit(limits=1, user_api="blas"):
+        try:
+            for part in every:
+                waiting.append(_pool.submit(work, part))
+                if len(waiting) > 2 * N_THREADS:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()

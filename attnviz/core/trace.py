@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
-from attnviz.core.attention import scores_of
+from attnviz.core.attention import Attention, scores_of, whole
 from attnviz.core.dropout import dropped
+from attnviz.core.rows import Rows, row_blocks, streamed
+from attnviz.core.tiles import Scorer
 from attnviz.shapes import (
     Bias,
     Context,
     HeadMask,
     KeyInput,
     Keys,
+    MapPart,
+    Mask,
+    MaskRow,
     Output,
     PerHead,
     PerKey,
@@ -25,6 +32,8 @@ from attnviz.shapes import (
     Values,
     Weights,
 )
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,20 +50,16 @@ class AttentionTrace:
     query, key, value
         x times W_Q, W_K, W_V, split into heads, query and key after rotation where there is one; fewer key/value
         heads than query heads each serve as many consecutive query heads.
-    bias
-        What the position method adds to the scores; zero where it adds nothing.
-    mask
-        True = may attend.
-    weights
-        Softmax of scores plus bias over the allowed keys, before dropout; a row with no allowed key is 0.
-    context
-        Weights times value, `(head, q, d_value)`.
-    output
-        The heads side by side times W_O, `(q, d_model)`.
-    scale, softcap, sinks
-        What the scores are multiplied by; the size they are kept within (0: none); the sink's logit of each head.
+    scorer
+        What the weights depend on, from which the rows of a long map are computed when they are asked for.
+    to_output
+        From the contexts of the heads to the output: the heads side by side times W_O.
+    kept
+        Weights and context where they have been computed as a whole.
     dropout, seed
         Share of the weights that training would drop, and where its random numbers start.
+    is_training
+        Whether weights are those after dropout.
     """
 
     query_tokens: Tokens
@@ -64,22 +69,27 @@ class AttentionTrace:
     query: Queries
     key: Keys
     value: Values
-    bias: Bias
-    mask: HeadMask
-    weights: Weights
-    context: Context
-    output: Output
-    scale: float
-    softcap: float = 0.0
-    sinks: PerHead | None = None
+    scorer: Scorer
+    to_output: Callable[[Context], Output]
+    kept: Attention | None = None
     dropout: float = 0.0
     seed: int = 0
+    is_training: bool = False
 
     def __post_init__(self) -> None:
-        for item in fields(self):
-            array = getattr(self, item.name)
+        held = [getattr(self, item.name) for item in fields(self)]
+        for array in (*held, *((self.kept.weights, self.kept.context) if self.kept else ())):
             if isinstance(array, np.ndarray):
                 array.flags.writeable = False
+
+    @cached_property
+    def attention(self) -> Attention:
+        """Weights and context as a whole; computed when first asked for."""
+        if self.kept is not None:
+            return self.kept
+        made = whole(self.scorer, self.value)
+        made.weights.flags.writeable = made.context.flags.writeable = False
+        return made
 
     @cached_property
     def scores(self) -> Scores:
@@ -89,32 +99,162 @@ class AttentionTrace:
         return scores
 
     @cached_property
-    def weights_after_dropout(self) -> Weights:
-        """The weights that training would use: some 0, the others larger; the weights themselves without dropout."""
-        return dropped(self.weights, self.dropout, self.seed) if self.dropout else self.weights
+    def bias(self) -> Bias:
+        """What the position method adds to the scores; zero where it adds nothing."""
+        bias_of = self.scorer.pairs.bias_of
+        bias = np.zeros((1, 1, 1), dtype=self.x.dtype) if bias_of is None else bias_of(slice(None)).view()
+        bias.flags.writeable = False
+        return bias
+
+    @cached_property
+    def mask(self) -> HeadMask:
+        """True = may attend; `(1, q, k)` where the heads share it."""
+        mask_of = self.scorer.pairs.mask_of
+        mask = np.broadcast_to(True, (1, self.n_q, self.n_k)) if mask_of is None else mask_of(slice(None)).view()
+        mask.flags.writeable = False
+        return mask
+
+    @cached_property
+    def weights(self) -> Weights:
+        """Softmax of scores plus bias over the allowed keys; a row with no allowed key is 0."""
+        weights = self.attention.weights
+        return dropped(weights, self.dropout, self.seed) if self.is_training else weights
+
+    @property
+    def context(self) -> Context:
+        """Weights before dropout times value, `(head, q, d_value)`."""
+        return self.attention.context
+
+    @cached_property
+    def output(self) -> Output:
+        """The heads side by side times W_O, `(q, d_model)`."""
+        output = self.to_output(self.context)
+        output.flags.writeable = False
+        return output
+
+    def in_training(self) -> AttentionTrace:
+        """The same layer with the weights that training would use: some 0, the others larger."""
+        return replace(self, is_training=True) if self.dropout else self
+
+    def each_block(
+        self,
+        work: Callable[[Rows, range], Made],
+        *,
+        heads: range | None = None,
+        rows: range | None = None,
+        on_progress: Callable[[float], None] | None = None,
+    ) -> Iterator[Made]:
+        """What the work gives for each block of rows, in order; its maps must not be kept, only what is made of them.
+
+        Parameters
+        ----------
+        work
+            From some rows, and which queries they are, to what is kept of them.
+        heads, rows
+            Which are asked for; all where they are left out.
+        on_progress
+            Told the share of the rows that is done, from 0 to 1.
+        """
+        heads, rows = heads or range(self.n_heads), rows or range(self.n_q)
+
+        def dropping(part: Rows, block_rows: range) -> Made:
+            weights = dropped(
+                part.weights, self.dropout, self.seed, heads=heads, rows=block_rows, keys=part.keys, n_k=self.n_k
+            )
+            return work(replace(part, weights=weights, nats=None), block_rows)
+
+        do = dropping if self.is_training else work
+        if self.kept is None:
+            yield from streamed(self.scorer, do, heads=heads, rows=rows, on_progress=on_progress)
+        else:
+            for block_rows in row_blocks(len(heads), rows, self.n_k):
+                yield do(self._kept_rows(self.kept.weights, heads, block_rows), block_rows)
+
+    def _kept_rows(self, weights: Weights, heads: range, rows: range) -> Rows:
+        block = slice(rows.start, rows.stop)
+        chosen = slice(heads.start, heads.stop)
+        first = self.n_k - self.n_q
+        return Rows(
+            weights[chosen, block],
+            self.mask[chosen if len(self.mask) > 1 else slice(0, 1), block],
+            np.arange(first + rows.start, first + rows.stop),
+            np.arange(self.n_k),
+            self.n_k,
+        )
+
+    def window(self, head: int, rows: range, columns: range) -> tuple[MapPart, Mask]:
+        """Weights and mask of some rows and columns of a head."""
+        weights = np.zeros((len(rows), len(columns)), dtype=self.query.dtype)
+        mask = np.zeros(weights.shape, dtype=bool)
+
+        def copied(part: Rows, block_rows: range) -> None:
+            first, last = max(part.keys[0], columns.start), min(part.keys[-1] + 1, columns.stop)
+            if first < last:
+                into = (
+                    slice(block_rows.start - rows.start, block_rows.stop - rows.start),
+                    slice(first - columns.start, last - columns.start),
+                )
+                found = slice(first - part.keys[0], last - part.keys[0])
+                weights[into], mask[into] = part.weights[0, :, found], part.mask[0, :, found]
+
+        for _ in self.each_block(copied, heads=range(head, head + 1), rows=rows):
+            pass
+        return weights, mask
+
+    def row(self, head: int, query: int) -> tuple[PerKey, MaskRow]:
+        """Weights and mask of one query."""
+        weights, mask = self.window(head, range(query, query + 1), range(self.n_k))
+        return weights[0], mask[0]
 
     def row_of_scores(self, head: int, query: int) -> PerKey:
         """One row of the scores, without the others."""
         return scores_of(self.query[head, query][None, None], self.key[self.kv_head(head)][None], self.scale)[0, 0]
+
+    def row_of_bias(self, head: int, query: int) -> PerKey:
+        """One row of what the position method adds to the scores."""
+        bias_of = self.scorer.pairs.bias_of
+        if bias_of is None:
+            return np.zeros(self.n_k)
+        return np.broadcast_to(bias_of(slice(query, query + 1)), (self.n_heads, 1, self.n_k))[head, 0]
 
     def kv_head(self, head: int) -> int:
         """The key/value head that serves a query head."""
         return head // (self.n_heads // self.key.shape[0])
 
     @property
+    def has_bias(self) -> bool:
+        """Whether the position method adds to the scores."""
+        return self.scorer.pairs.bias_of is not None
+
+    @property
+    def scale(self) -> float:
+        """What query times key is multiplied by."""
+        return self.scorer.scale
+
+    @property
+    def softcap(self) -> float:
+        """Size within which the scores are kept; 0 for none."""
+        return self.scorer.softcap or 0.0
+
+    @property
+    def sinks(self) -> PerHead | None:
+        """Logit of each head's sink."""
+        return self.scorer.sinks
+
+    @property
     def n_heads(self) -> int:
         """Number of query heads."""
-        return self.weights.shape[0]
+        return self.query.shape[0]
 
     @property
     def n_q(self) -> int:
         """Number of queries (rows)."""
-        return self.weights.shape[1]
+        return self.query.shape[1]
 
     @property
     def n_k(self) -> int:
         """Number of keys (columns)."""
-        return self.weights.shape[2]
+        return self.key.shape[1]
 
     @property
     def d_head(self) -> int:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
+from attnviz.core.rows import Rows
 from attnviz.core.trace import AttentionTrace
 from attnviz.figures.labels import visible
-from attnviz.metrics import mean_over_queries, most_alike, uniform_weights
+from attnviz.metrics import Overview, Survey, mean_over_queries, most_alike
 from attnviz.numbers import counted, percent, significant
-from attnviz.shapes import HeadPairs, PerHead, PerQuery, UniformPerQuery, Weights
+from attnviz.shapes import HeadPairs, PerHead, PerQuery, UniformPerQuery
 from attnviz.tables import cell_summary
 
 NEARLY_THE_SAME = 0.95
@@ -22,8 +22,6 @@ LEAST_TOKENS = 0.001
 TIE = 1e-6
 PLACES = {"the token itself": 0, "the token before": -1, "the token after": 1}
 MADE_FOR = {"previous token": "the token before", "next token": "the token after", "first token": "key 0 "}
-Weights2D: TypeAlias = Float[np.ndarray, "q k"]
-Rows: TypeAlias = Bool[np.ndarray, " q"]
 
 
 def quoted(token: str, longest: int = 24) -> str:
@@ -45,15 +43,16 @@ def named(head: int, roles: Sequence[str]) -> str:
     return f"head {head} ({roles[head]})" if roles[head] else f"head {head}"
 
 
-def grid_answer(trace: AttentionTrace, largest_weight: PerQuery, shown: Sequence[int]) -> str:
+def grid_answer(small: Overview, shown: range) -> str:
     """How sharply the heads look, and which rows have no key."""
-    largest = mean_over_queries(largest_weight[list(shown)])
+    weights = np.where(small.has_keys, small.largest_weight, np.nan)
+    largest = mean_over_queries(weights[shown.start : shown.stop])
     sharp = int((largest >= 0.5).sum())
     verb = "gives" if sharp == 1 else "give"
     sentence = (
         f"{sharp} of {counted(len(shown), 'head')} {verb} at least half of the attention to a single key, on average."
     )
-    empty = int((~trace.mask.any(axis=(0, 2))).sum())
+    empty = int((~small.has_keys.any(axis=0)).sum())
     if empty:
         sentence += f" {counted(empty, 'query has', 'queries have')} no key allowed: weights and output are 0."
     return sentence
@@ -114,43 +113,38 @@ class Habit:
     uniform: float
 
 
-def habits(trace: AttentionTrace, head: int) -> list[Habit]:
+def habits(trace: AttentionTrace, found: Survey, head: int) -> list[Habit]:
     """Where a head's attention goes: its own token, the one before or after, its favourite key; largest share first.
 
     Notes
     -----
     Means over the queries that have a key there; for a key, over the queries that have any.
     """
-    mask = trace.mask[head if trace.mask.shape[0] > 1 else 0]
-    maps = (trace.weights[head], uniform_weights(mask[None])[0])
-    has_keys = mask.any(axis=1)
-    own = trace.n_k - trace.n_q
-    found = [_beside(maps, has_keys, own + step, name) for name, step in PLACES.items()]
-    favourite = int(maps[0].sum(axis=0, dtype=np.float64).argmax())
-    found += [_on_key(trace, maps, has_keys, key) for key in sorted({favourite, 0})]
-    return sorted(found, key=lambda habit: -habit.share)
+    common = head if len(found.small.has_keys) > 1 else 0
+    n_rows = max(int(found.small.has_keys[common].sum()), 1)
+    shares = [
+        Habit(name, *(_mean(values) for values in (beside.weight[head], beside.uniform[common])))
+        for name, beside in ((name, found.beside[step]) for name, step in PLACES.items())
+    ]
+    received, uniform = found.received[head], found.uniform_received[common]
+    for key in sorted({int(received.argmax()), 0}):
+        name = f"key {key} {quoted(trace.key_tokens[key])}"
+        shares.append(Habit(name, float(received[key]) / n_rows, float(uniform[key]) / n_rows))
+    return sorted(shares, key=lambda habit: -habit.share)
 
 
-def _beside(maps: tuple[Weights2D, Weights2D], has_keys: Rows, offset: int, name: str) -> Habit:
-    """Share that goes to a place beside the query, over the queries that have a key there."""
-    n_q, n_k = maps[0].shape
-    rows = np.arange(n_q)
-    rows = rows[(rows + offset >= 0) & (rows + offset < n_k) & has_keys]
-    return Habit(name, *(float(one[rows, rows + offset].mean(dtype=np.float64)) if rows.size else 0.0 for one in maps))
+def _mean(values: Float[np.ndarray, " q"]) -> float:
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if defined.size else 0.0
 
 
-def _on_key(trace: AttentionTrace, maps: tuple[Weights2D, Weights2D], has_keys: Rows, key: int) -> Habit:
-    name = f"key {key} {quoted(trace.key_tokens[key])}"
-    return Habit(name, *(float(one[has_keys, key].mean(dtype=np.float64)) for one in maps))
-
-
-def head_answer(trace: AttentionTrace, head: int, roles: Sequence[str]) -> str:
+def head_answer(trace: AttentionTrace, found: Survey, head: int, roles: Sequence[str]) -> str:
     """Where most of the head's attention goes, beside what a uniform head would give there."""
-    if not trace.mask.any():
+    if not found.small.allowed_share:
         return "The mask allows no pair: every weight is 0."
-    found = habits(trace, head)
+    shares = habits(trace, found, head)
     made_for = next((place for role, place in MADE_FOR.items() if roles[head].startswith(role)), None)
-    habit = next((one for one in found if made_for and one.place.startswith(made_for)), found[0])
+    habit = next((one for one in shares if made_for and one.place.startswith(made_for)), shares[0])
     name = named(head, roles)
     beside = f"a uniform head would give {percent(habit.uniform)}"
     if made_for and habit.share < habit.uniform + NO_BETTER:
@@ -174,11 +168,18 @@ def cell_answer(trace: AttentionTrace, head: int, query: int, key: int) -> str:
     )
 
 
-def dropout_answer(trace: AttentionTrace, after: Weights, head: int) -> str:
+def dropout_answer(trace: AttentionTrace, head: int) -> str:
     """How many weights dropout took, and what the rows sum to now."""
-    had = trace.weights[head] > 0
-    share = float((had & (after[head] == 0)).sum() / max(int(had.sum()), 1))
-    totals = after[head].sum(axis=-1, dtype=np.float64)
+    one = range(head, head + 1)
+
+    def counted_rows(rows: Rows, which: range) -> tuple[int, Float[np.ndarray, " q"]]:
+        del which
+        return int(np.count_nonzero(rows.weights)), rows.weights[0].sum(axis=-1, dtype=np.float64)
+
+    before, after = (list(one_trace.each_block(counted_rows, heads=one)) for one_trace in (trace, trace.in_training()))
+    had, left = (sum(count for count, _ in blocks) for blocks in (before, after))
+    totals = np.concatenate([sums for _, sums in after])
     least, most = significant(float(totals.min())), significant(float(totals.max()))
-    before = " instead of 1" if trace.sinks is None else ""
-    return f"{percent(share)} of the weights are dropped; a row now sums to between {least} and {most}{before}."
+    instead = " instead of 1" if trace.sinks is None else ""
+    share = percent((had - left) / max(had, 1))
+    return f"{share} of the weights are dropped; a row now sums to between {least} and {most}{instead}."

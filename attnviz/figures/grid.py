@@ -3,64 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float
 
 from attnviz.core.trace import AttentionTrace
 from attnviz.figures.colours import WeightScale, rounded_top, with_forbidden
 from attnviz.figures.labels import escaped
 from attnviz.figures.meta import Cells, plain_labels
-from attnviz.figures.pooling import max_pooled, pool_factor
 from attnviz.figures.theme import LIGHT, axis, figure, layout
+from attnviz.metrics.pooling import MOST_HEADS, Overview
 
-MOST_HEADS = 64
-MOST_SIDE = 128
-MOST_CELLS = 1 << 16
 LEAST_SIDE = 24
 USUAL_SIDE = 128
 MOST_USUAL = 24
 
 
-@dataclass(frozen=True, eq=False)
-class Overview:
-    """Maps of the heads that the grid shows, as small as a screen can show them.
+def heads_shown(head: int, n_heads: int) -> range:
+    """The block of at most 64 heads that holds this one.
 
-    Attributes
-    ----------
-    maps
-        Largest weight of each block; NaN where all of it is forbidden.
-    first_head
-        Number of the first map.
-    step_q, step_k
-        Queries and keys in one block.
-    largest
-        Largest weight of each head shown.
-    has_forbidden
-        Whether the mask forbids any pair.
+    >>> heads_shown(70, 100)
+    range(64, 100)
     """
-
-    maps: Float[np.ndarray, "head row column"]
-    first_head: int
-    step_q: int
-    step_k: int
-    largest: Float[np.ndarray, " head"]
-    has_forbidden: bool
-
-
-def overview(trace: AttentionTrace, head: int) -> Overview:
-    """The block of at most 64 heads that holds the chosen one, pooled to at most 128 cells a side and 2^16 in all."""
     first = head // MOST_HEADS * MOST_HEADS
-    shown = trace.weights[first : first + MOST_HEADS]
-    mask = trace.mask if trace.mask.shape[0] == 1 else trace.mask[first : first + MOST_HEADS]
-    side = min(MOST_SIDE, int((MOST_CELLS / shown.shape[0]) ** 0.5))
-    step_q, step_k = pool_factor(trace.n_q, side), pool_factor(trace.n_k, side)
-    exact = step_q == step_k == 1
-    maps = np.where(mask, shown, np.nan).astype(np.float32) if exact else max_pooled(shown, mask, side)
-    largest = np.fmax.reduce(maps, axis=(1, 2), initial=0).astype(np.float64)
-    return Overview(maps, first, step_q, step_k, largest, not bool(mask.all()))
+    return range(first, min(first + MOST_HEADS, n_heads))
+
+
+def largest_shown(small: Overview, head: int) -> float:
+    """The largest weight of the heads that are shown with this one: the end of their common colour scale."""
+    heads = heads_shown(head, len(small.maps))
+    return rounded_top(float(np.fmax.reduce(small.maps[heads.start : heads.stop], axis=None, initial=0)))
 
 
 def grid_shape(n_maps: int, fit: int) -> tuple[int, int]:
@@ -86,13 +57,15 @@ def head_grid(
     shared_scale: bool,
     fit: int = 8,
 ) -> go.Figure:
-    """Every head's map, on one colour scale or each on its own; the chosen head is framed.
+    """The maps of the heads around the chosen one, on one colour scale or each on its own; the chosen one is framed.
 
     Notes
     -----
     All maps are one heatmap trace with gaps: as many axes as maps would cost the browser more than the maps do.
     """
-    n_maps, height, width = small.maps.shape
+    heads = heads_shown(selected, trace.n_heads)
+    maps = small.maps[heads.start : heads.stop]
+    n_maps, height, width = maps.shape
     rows, columns = grid_shape(n_maps, fit)
     grow = max(1, LEAST_SIDE // max(height, width))
     map_rows, map_columns = height * grow, width * grow
@@ -100,10 +73,10 @@ def head_grid(
     gap = max(2, round(0.07 * map_columns))
     pitch_rows, pitch_columns = map_rows + title_room, map_columns + gap
 
-    top = rounded_top(float(small.largest.max())) if shared_scale else 1.0
-    colours = WeightScale(scale, top, small.has_forbidden)
-    divisor = np.ones(n_maps) if shared_scale else np.where(small.largest > 0, small.largest, 1.0)
-    values = with_forbidden(small.maps / divisor[:, None, None], ~np.isnan(small.maps), colours)
+    largest = np.fmax.reduce(maps, axis=(1, 2), initial=0).astype(np.float64)
+    colours = WeightScale(scale, largest_shown(small, selected) if shared_scale else 1.0, small.allowed_share < 1)
+    divisor = np.ones(n_maps) if shared_scale else np.where(largest > 0, largest, 1.0)
+    values = with_forbidden(maps / divisor[:, None, None], ~np.isnan(maps), colours)
 
     z = np.full((rows * pitch_rows, columns * pitch_columns - gap), np.nan, dtype=np.float32)
     corners = [(i // columns * pitch_rows + title_room, i % columns * pitch_columns) for i in range(n_maps)]
@@ -111,11 +84,11 @@ def head_grid(
         big = one_map if grow == 1 else np.repeat(np.repeat(one_map, grow, axis=0), grow, axis=1)
         z[row : row + map_rows, column : column + map_columns] = big
 
-    heads = range(small.first_head, small.first_head + n_maps)
     frames = [_frame(row, column, map_rows, map_columns) for row, column in corners]
-    shapes = [_outline(" ".join(frames), LIGHT.line, 1)]
-    if selected in heads:
-        shapes.append(_outline(frames[selected - small.first_head], LIGHT.accent, 2.5))
+    shapes = [
+        _outline(" ".join(frames), LIGHT.line, 1),
+        _outline(frames[selected - heads.start], LIGHT.accent, 2.5),
+    ]
     cells = Cells(
         value="weight" if shared_scale else "weight over largest of head",
         heads=tuple(heads),

@@ -8,10 +8,15 @@ keys. Places outside `map_rows` and `map_columns` are gaps.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import TypeAlias
 
-from attnviz.figures.labels import visible
+from attnviz.core.text import Numbered
+from attnviz.figures.labels import short, visible
+
+MOST_SPELT_OUT = 512
+Labels: TypeAlias = tuple[str, ...] | Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -26,8 +31,8 @@ class Ticks:
         Place of the row whose label is set in bold.
     """
 
-    x: tuple[str, ...] | None = None
-    y: tuple[str, ...] | None = None
+    x: Labels | None = None
+    y: Labels | None = None
     strong: int | None = None
 
     def to_meta(self) -> dict[str, object]:
@@ -46,7 +51,7 @@ class Cells:
     heads, roles
         Head number and name of each map, in reading order.
     rows, columns
-        Labels of rows and columns of one map, as plain text.
+        Labels of rows and columns of one map, as plain text; of many numbered ones the letter and the count.
     row_name, column_name
         What a row and a column are.
     grid_columns
@@ -70,8 +75,8 @@ class Cells:
     value: str
     heads: tuple[int, ...]
     roles: tuple[str, ...]
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
+    rows: Labels
+    columns: Labels
     row_name: str = "query"
     column_name: str = "key"
     grid_columns: int = 1
@@ -97,6 +102,20 @@ def _as_mapping(record: Ticks | Cells) -> dict[str, object]:
     return {item.name: getattr(record, item.name) for item in fields(record)}
 
 
-def plain_labels(tokens: Sequence[str]) -> tuple[str, ...]:
+def plain_labels(tokens: Sequence[str]) -> Labels:
     """Tokens with their blanks visible, as plain text for a tooltip."""
-    return tuple(visible(token) for token in tokens)
+    return _in_short(tokens) or tuple(visible(token) for token in tokens)
+
+
+def tick_labels(tokens: Sequence[str], marks: Mapping[int, str] | None = None) -> Labels:
+    """Tokens for an axis, shortened where they are long, with a mark before some of them."""
+    before = marks or {}
+    shortly = None if before else _in_short(tokens)
+    return shortly or tuple(before.get(place, "") + short(token) for place, token in enumerate(tokens))
+
+
+def _in_short(tokens: Sequence[str]) -> Mapping[str, object] | None:
+    """Many numbered tokens by their letter and their count."""
+    if isinstance(tokens, Numbered) and len(tokens) > MOST_SPELT_OUT:
+        return {"letter": tokens.letter, "count": len(tokens)}
+    return None

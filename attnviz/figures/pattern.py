@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import plotly.graph_objects as go
 
 from attnviz.core.trace import AttentionTrace
 from attnviz.figures.colours import WeightScale, with_forbidden
-from attnviz.figures.labels import short, token_axis
-from attnviz.figures.meta import Cells, Ticks, plain_labels
-from attnviz.figures.pooling import max_pooled, pool_factor
+from attnviz.figures.labels import token_axis
+from attnviz.figures.meta import Cells, Ticks, plain_labels, tick_labels
 from attnviz.figures.theme import LIGHT, axis, figure, layout
-from attnviz.shapes import Mask
+from attnviz.metrics import Survey
+from attnviz.metrics.pooling import LARGE_SIDE, Window, pool_factor, pooled_window
+from attnviz.shapes import MapPart
 
-MOST_SIDE = 256
+MOST_SIDE = LARGE_SIDE
 MOST_TICKS = 40
 EMPTY_ROW = "⊘ "
 
 
-@dataclass(frozen=True)
-class Window:
-    """Part of a map: queries `top` to `bottom` and keys `left` to `right`, the ends not included."""
-
-    top: int
-    bottom: int
-    left: int
-    right: int
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether every pair in it gets a cell of its own."""
-        return max(self.bottom - self.top, self.right - self.left) <= MOST_SIDE
+def is_exact(window: Window) -> bool:
+    """Whether every pair of a window gets a cell of its own."""
+    return max(window.bottom - window.top, window.right - window.left) <= MOST_SIDE
 
 
 def fitting_window(wanted: tuple[float, float, float, float] | None, n_q: int, n_k: int) -> Window:
@@ -44,36 +33,48 @@ def fitting_window(wanted: tuple[float, float, float, float] | None, n_q: int, n
     return Window(top, min(max(bottom, top + 1), n_q), left, min(max(right, left + 1), n_k))
 
 
+def map_part(trace: AttentionTrace, head: int, window: Window) -> MapPart:
+    """Weights of a window, or the largest of each block where it has more than 256 a side; NaN where forbidden."""
+    return pooled_window(trace, head, window, MOST_SIDE)
+
+
 def attention_heatmap(
     trace: AttentionTrace,
+    found: Survey,
     *,
     head: int,
     role: str,
     query: int,
     key: int,
     scale: str,
-    shared_top: float | None = None,
+    top: float,
     window: Window | None = None,
+    part: MapPart | None = None,
 ) -> go.Figure:
     """One head's weights: every cell where the window has at most 256 a side, else the largest of each block.
+
+    Parameters
+    ----------
+    trace, found
+        The layer, and what is known of its heads.
+    head, role
+        The head that is shown, and what it is called.
+    query, key
+        The cell that is framed.
+    scale, top
+        Colours, and the weight at their end.
+    window, part
+        What is shown of the map, and its weights; the whole map where they are left out.
 
     Notes
     -----
     Axes are the numbers 0...n-1 with the tokens as tick text; a query without an allowed key is marked with ⊘.
-    `shared_top` is the end of the colour scale; the head's own largest weight where it is left out.
     """
     shown = window or Window(0, trace.n_q, 0, trace.n_k)
-    mask = head_mask(trace, head)
-    part = (slice(shown.top, shown.bottom), slice(shown.left, shown.right))
     step_q = pool_factor(shown.bottom - shown.top, MOST_SIDE)
     step_k = pool_factor(shown.right - shown.left, MOST_SIDE)
-    values = (
-        np.where(mask[part], trace.weights[head][part], np.nan)
-        if step_q == step_k == 1
-        else max_pooled(trace.weights[head][part][None], mask[part][None], MOST_SIDE)[0]
-    )
-    top = (float(trace.weights[head].max(initial=0.0)) or 1.0) if shared_top is None else shared_top
-    colours = WeightScale(scale, top, not bool(mask.all()))
+    values = map_part(trace, head, shown) if part is None else part
+    colours = WeightScale(scale, top, found.small.allowed_share < 1)
     cells = Cells(
         value="weight",
         heads=(head,),
@@ -87,10 +88,13 @@ def attention_heatmap(
         click="cell",
         zoom=max(trace.n_q, trace.n_k) > MOST_SIDE,
     )
-    empty = _without_keys(mask)
+    empty = {
+        int(row): EMPTY_ROW
+        for row in np.flatnonzero(~found.small.has_keys[head if len(found.small.has_keys) > 1 else 0])
+    }
     ticks = Ticks(
-        x=tuple(short(token) for token in trace.key_tokens),
-        y=tuple(empty.get(row, "") + short(token) for row, token in enumerate(trace.query_tokens)),
+        x=tick_labels(trace.key_tokens),
+        y=tick_labels(trace.query_tokens, empty),
     )
     heatmap: dict[str, object] = {
         "type": "heatmap",
@@ -129,15 +133,6 @@ def attention_heatmap(
         height=520,
     )
     return figure([heatmap], picture)
-
-
-def head_mask(trace: AttentionTrace, head: int) -> Mask:
-    """The mask of one head, `(q, k)`."""
-    return trace.mask[head if trace.mask.shape[0] > 1 else 0]
-
-
-def _without_keys(mask: Mask) -> dict[int, str]:
-    return {int(row): EMPTY_ROW for row in np.flatnonzero(~mask.any(axis=1))}
 
 
 def _ticks(first: int, end: int) -> range:

@@ -8,7 +8,6 @@ import plotly.graph_objects as go
 from attnviz.core.trace import AttentionTrace
 from attnviz.figures.labels import escaped, short
 from attnviz.figures.meta import Ticks
-from attnviz.figures.pattern import head_mask
 from attnviz.figures.theme import LIGHT, axis, figure, layout
 
 MOST_KEYS = 24
@@ -31,8 +30,8 @@ def keys_to_show(weights: np.ndarray, allowed: np.ndarray, key: int, most: int =
 
 def query_bars(trace: AttentionTrace, *, head: int, query: int, key: int) -> go.Figure:
     """Weight of each key for one query, beside what a uniform head would give each allowed key."""
-    weights = trace.weights[head, query].astype(np.float64)
-    allowed = head_mask(trace, head)[query]
+    row, allowed = trace.row(head, query)
+    weights = row.astype(np.float64)
     keys = keys_to_show(weights, allowed, key)
     share = 1 / max(int(allowed.sum()), 1)
     rows = np.arange(len(keys))

@@ -12,11 +12,12 @@ stand at the end. So it can be asked for some rows alone.
 from __future__ import annotations
 
 from attnviz.masks import structural, sparse, chance, padding, rule, drawing
-from attnviz.masks.combine import build_mask, padded_position_ids, rows_without_keys
+from attnviz.masks.combine import ALLOW_ALL, build_mask, padded_position_ids, rows_without_keys
 from attnviz.masks.drawing import decode_drawing, drawing_of, encode_drawing, toggled
 from attnviz.masks.export import flex_attention_code, numpy_code, sdpa_code
 
 __all__ = [
+    "ALLOW_ALL",
     "build_mask",
     "chance",
     "decode_drawing",

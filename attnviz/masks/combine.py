@@ -14,6 +14,7 @@ from attnviz.registry import Spec
 from attnviz.shapes import HeadMask, Mask, PositionIds
 
 EVERY_ROW = slice(None)
+ALLOW_ALL = ("full", "dense", "no_padding")
 
 
 @lru_cache(maxsize=64)

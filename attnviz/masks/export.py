@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from attnviz.masks.combine import indices_of
+from attnviz.masks.combine import ALLOW_ALL, indices_of
 from attnviz.masks.drawing import decode_drawing, drawn
 from attnviz.masks.reading import read_rule
 from attnviz.masks.rule import divided, remainder, rule, written
 from attnviz.registries import MASKS
 from attnviz.registry import Spec
 
-WITHOUT_EFFECT = ("full", "dense", "no_padding")
 
 RULE = '''
 def rule(q, k, h):
@@ -144,7 +143,7 @@ def flex_attention_code(specs: Iterable[Spec], n_q: int, n_k: int, *, n_heads: i
 
 
 def _program(specs: Iterable[Spec], n_q: int, n_k: int, n_heads: int, imports: str = "") -> str:
-    chosen = [MASKS.check(spec) for spec in specs if spec.name not in WITHOUT_EFFECT]
+    chosen = [MASKS.check(spec) for spec in specs if spec.name not in ALLOW_ALL]
     functions: dict[str, str] = {}
     calls: list[str] = []
     for place, spec in enumerate(chosen):

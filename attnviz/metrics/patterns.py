@@ -1,17 +1,25 @@
-"""Measures of one head's map, a value for each query; NaN where a query has no allowed key."""
+"""Measures of one head's map, a value for each query; NaN where a query has no allowed key.
+
+A measure gets some rows of some heads at a time, and so works on maps of any length.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
-from attnviz.metrics.blocks import row_blocks
+from attnviz.core.rows import Rows
+from attnviz.core.softmax import summed_product
 from attnviz.registries import METRICS
-from attnviz.shapes import HeadMask, PerQuery, Weights
+from attnviz.shapes import PerQuery
+
+TOP = 5
+LEAST_CHUNK = 16
+MOST_CHUNKS = 512
 
 
-def _where_defined(values: PerQuery, mask: HeadMask, least_keys: int = 1) -> PerQuery:
-    defined = np.broadcast_to(mask.sum(axis=-1) >= least_keys, values.shape)
-    return np.where(defined, values, np.nan)
+def _where_defined(values: PerQuery, rows: Rows, least_keys: int = 1) -> PerQuery:
+    return np.where(np.broadcast_to(rows.n_allowed >= least_keys, values.shape), values, np.nan)
 
 
 @METRICS.register(
@@ -21,19 +29,14 @@ def _where_defined(values: PerQuery, mask: HeadMask, least_keys: int = 1) -> Per
     unit="bits",
     formula="−Σ w log₂ w",
 )
-def entropy(weights: Weights, mask: HeadMask) -> PerQuery:
+def entropy(rows: Rows) -> PerQuery:
     """How spread out a query's attention is: 0 bits on one key, log2(n) bits evenly over n keys.
 
     Notes
     -----
     -sum_k w log2 w with 0 log 0 = 0, in bits.
     """
-    values = np.empty(weights.shape[:2])
-    for head, rows in row_blocks(weights):
-        w = weights[head, rows].astype(np.float64)
-        logs = np.log2(w, out=np.zeros_like(w), where=w > 0)
-        values[head, rows] = np.abs(np.vecdot(w, logs))
-    return _where_defined(values, mask)
+    return _where_defined(rows.entropy_nats() / np.log(2.0), rows)
 
 
 @METRICS.register(
@@ -42,16 +45,15 @@ def entropy(weights: Weights, mask: HeadMask) -> PerQuery:
     source="Clark et al. 2019, section 3.2",
     formula="entropy / log₂(number of allowed keys)",
 )
-def normalised_entropy(weights: Weights, mask: HeadMask) -> PerQuery:
+def normalised_entropy(rows: Rows) -> PerQuery:
     """Entropy as a share of the most that the mask allows: 0 on one key, 1 evenly over all allowed keys.
 
     Notes
     -----
     Divided by log2 of the number of allowed keys; not defined for a query that may attend to one key only.
     """
-    allowed = np.broadcast_to(mask.sum(axis=-1), weights.shape[:2])
-    share = entropy(weights, mask) / np.log2(np.maximum(allowed, 2))
-    return _where_defined(share, mask, least_keys=2)
+    share = rows.entropy_nats() / np.log(np.maximum(rows.n_allowed, 2))
+    return _where_defined(share, rows, least_keys=2)
 
 
 @METRICS.register(
@@ -60,9 +62,50 @@ def normalised_entropy(weights: Weights, mask: HeadMask) -> PerQuery:
     source="Voita et al. 2019, section 4",
     formula="max w",
 )
-def largest_weight(weights: Weights, mask: HeadMask) -> PerQuery:
+def largest_weight(rows: Rows) -> PerQuery:
     """How much of its attention a query gives to its favourite key, from 0 to 1."""
-    return _where_defined(weights.max(axis=-1).astype(np.float64), mask)
+    return _where_defined(rows.weights.max(axis=-1).astype(np.float64), rows)
+
+
+@METRICS.register(
+    label="Top-5 mass",
+    group="Focus",
+    source="Zhang et al. 2023 (H2O), section 3.1",
+    formula="sum of the 5 largest w",
+)
+def top_mass(rows: Rows) -> PerQuery:
+    """How much of its attention a query gives to its five favourite keys together, from 0 to 1.
+
+    Notes
+    -----
+    Exact. In a long row each of the five stands in one of the five chunks with the largest maxima, so that only these
+    are sorted.
+    """
+    n_heads, n_q, n_k = rows.weights.shape
+    weights = rows.weights.reshape(n_heads * n_q, n_k)
+    n_chunks = min(n_k // LEAST_CHUNK, MOST_CHUNKS)
+    if n_chunks > 2 * TOP:
+        whole = n_k // n_chunks * n_chunks
+        peaks = weights[:, :whole].reshape(len(weights), -1, n_chunks).max(axis=1)
+        best = np.argpartition(peaks, n_chunks - TOP, axis=1)[:, n_chunks - TOP :]
+        members = best[:, :, None] + np.arange(0, whole, n_chunks)
+        taken = weights[np.arange(len(weights))[:, None], members.reshape(len(weights), -1)]
+        weights = np.concatenate([taken, weights[:, whole:]], axis=1)
+    if weights.shape[1] > TOP:
+        weights = np.partition(weights, weights.shape[1] - TOP, axis=1)[:, -TOP:]
+    return _where_defined(weights.sum(axis=1, dtype=np.float64).reshape(n_heads, n_q), rows)
+
+
+@METRICS.register(
+    label="On the first key",
+    group="Focus",
+    source="Xiao et al. 2024, section 3.1",
+    formula="w of key 0",
+)
+def first_key(rows: Rows) -> PerQuery:
+    """How much of its attention a query parks on the first key, from 0 to 1: large in a head that has a sink there."""
+    on_first = rows.weights[..., 0] if rows.keys[0] == 0 else np.zeros(rows.weights.shape[:2])
+    return _where_defined(on_first.astype(np.float64), rows)
 
 
 @METRICS.register(
@@ -72,17 +115,13 @@ def largest_weight(weights: Weights, mask: HeadMask) -> PerQuery:
     unit="tokens",
     formula="Σ w · |q − k|",
 )
-def mean_distance(weights: Weights, mask: HeadMask) -> PerQuery:
+def mean_distance(rows: Rows) -> PerQuery:
     """How far away a query looks on average, counted in tokens.
 
     Notes
     -----
     sum_k w |q - k|, the query's place aligned to the end of the keys.
     """
-    _, n_q, n_k = weights.shape
-    q = np.arange(n_q)[:, None] + (n_k - n_q)
-    distance = np.abs(q - np.arange(n_k)[None, :]).astype(np.float64)
-    values = np.empty(weights.shape[:2])
-    for head, rows in row_blocks(weights):
-        values[head, rows] = np.vecdot(weights[head, rows].astype(np.float64), distance[rows])
-    return _where_defined(values, mask)
+    reach = np.arange(rows.keys[0] - rows.places[-1], rows.keys[-1] - rows.places[0] + 1)
+    distance = sliding_window_view(np.abs(reach).astype(rows.weights.dtype), len(rows.keys))[::-1]
+    return _where_defined(summed_product(rows.weights, distance), rows)

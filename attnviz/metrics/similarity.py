@@ -34,14 +34,22 @@ def cosine(weights: Weights) -> HeadPairs:
            [0.707, 0.707, 1.   ]])
     """
     n_heads, n_q, n_k = weights.shape
-    gram = np.zeros((n_heads, n_heads))
     step = max(1, BLOCK_CELLS // max(n_heads * n_k, 1))
-    for start in range(0, n_q, step):
-        block = weights[:, start : start + step].reshape(n_heads, -1)
-        gram += block @ block.T
+    parts = (products(weights[:, start : start + step]) for start in range(0, n_q, step))
+    return cosine_of(sum(parts, start=np.zeros((n_heads, n_heads))))
+
+
+def products(weights: Weights) -> HeadPairs:
+    """For each pair of heads the sum of the products of their weights."""
+    flat = weights.reshape(len(weights), -1)
+    return (flat @ flat.T).astype(np.float64)
+
+
+def cosine_of(gram: HeadPairs) -> HeadPairs:
+    """Cosines of flattened maps from the sums of their products."""
     norm = np.sqrt(np.diagonal(gram))
     similarity = gram / np.maximum(np.outer(norm, norm), np.finfo(np.float64).tiny)
-    similarity[np.diag_indices(n_heads)] = 1.0
+    np.fill_diagonal(similarity, 1.0)
     return np.minimum(similarity, 1.0)
 
 

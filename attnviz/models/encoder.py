@@ -16,7 +16,10 @@ from jaxtyping import Float, Int
 from safetensors.numpy import load_file
 from scipy.special import erf
 
-from attnviz.core import AttentionTrace, merge_heads, scaled_dot_product_attention, split_heads
+from attnviz.core import AttentionTrace, merge_heads, split_heads
+from attnviz.core.attention import whole
+from attnviz.core.pairs import pairs_of
+from attnviz.core.tiles import scorer
 from attnviz.errors import ModelUnavailableError, broken_rule
 from attnviz.shapes import Embedded, HeadMask, Mask, Matrix, Tokens
 
@@ -234,8 +237,8 @@ def _attend(
     layer: EncoderLayer, x: Embedded, tokens: Tokens, mask: HeadMask, *, n_heads: int, sharpness: float
 ) -> AttentionTrace:
     query, key, value = (split_heads(to(x), n_heads) for to in (layer.query, layer.key, layer.value))
-    scale = sharpness / float(np.sqrt(query.shape[2]))
-    attention = scaled_dot_product_attention(query, key, value, mask=mask, scale=scale)
+    pairs = pairs_of(len(x), len(x), mask, None)
+    made = scorer(query, key, scale=sharpness / float(np.sqrt(query.shape[2])), pairs=pairs, softcap=None, sinks=None)
     return AttentionTrace(
         query_tokens=tokens,
         key_tokens=tokens,
@@ -244,12 +247,9 @@ def _attend(
         query=query,
         key=key,
         value=value,
-        bias=np.zeros((1, 1, 1), dtype=x.dtype),
-        mask=mask,
-        weights=attention.weights,
-        context=attention.context,
-        output=layer.output(merge_heads(attention.context)),
-        scale=scale,
+        scorer=made,
+        to_output=lambda context: layer.output(merge_heads(context)),
+        kept=whole(made, value),
     )
 
 

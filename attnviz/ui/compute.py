@@ -6,9 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import RLock
-from typing import TypeVar
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -17,16 +15,17 @@ from attnviz.core.designed import role_of
 from attnviz.core.projections import Projections, make_projections
 from attnviz.core.text import MAX_WORDS, words_of
 from attnviz.core.tiles import leave_threads_to_tiles
-from attnviz.figures.grid import MOST_HEADS, Overview, overview
+from attnviz.figures.pattern import map_part
+from attnviz.metrics import Overview, Survey, overview, survey
+from attnviz.metrics.pooling import Window
 from attnviz.numbers import counted
-from attnviz.registries import METRICS, SIMILARITIES
 from attnviz.registry import Spec
 from attnviz.scenario import Scenario
-from attnviz.shapes import HeadPairs, PerQuery
-from attnviz.tables import baseline, head_summary, measured
+from attnviz.shapes import MapPart
+from attnviz.tables import head_summary
 
 FEW_WEIGHTS = 1 << 20
-T = TypeVar("T")
+MOST_PARTS = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,48 +36,58 @@ class Layer:
     ----------
     roles
         What each head is called; empty where that is not known.
-    seconds
+    trace_seconds
         Time that computing the trace took.
     """
 
     trace: AttentionTrace
     roles: tuple[str, ...]
-    seconds: float
-    _derived: dict[tuple[str, ...], object] = field(default_factory=dict)
+    trace_seconds: float
+    _survey: list[tuple[Survey, float]] = field(default_factory=list)
+    _overview: list[Overview] = field(default_factory=list)
+    _parts: dict[tuple[bool, int, Window], MapPart] = field(default_factory=dict)
     _lock: RLock = field(default_factory=RLock)
 
-    def _once(self, key: tuple[str, ...], make: Callable[[], T], kind: type[T]) -> T:
+    def survey(self, on_progress: Callable[[float], None] | None = None) -> Survey:
+        """What is known of all heads; `on_progress` is told how much of it is done, where it is not known yet."""
         with self._lock:
-            if key not in self._derived:
-                self._derived[key] = make()
-            found = self._derived[key]
-        assert isinstance(found, kind)
-        return found
+            if not self._survey:
+                start = time.perf_counter()
+                found = survey(self.trace, on_progress)
+                self._survey.append((found, time.perf_counter() - start))
+            return self._survey[0][0]
 
-    def small_maps(self, head: int) -> Overview:
-        """Maps of the heads in the grid with this head, as small as a screen can show them."""
-        block = head // MOST_HEADS
-        return self._once(("maps", str(block)), lambda: overview(self.trace, block * MOST_HEADS), Overview)
+    @property
+    def seconds(self) -> float:
+        """Time that the weights took: of a long trace they are computed while its heads are looked through."""
+        return self.trace_seconds + (0 if self.trace.kept or not self._survey else self._survey[0][1])
 
-    def similarity(self, name: str) -> HeadPairs:
-        """A registered similarity between the heads."""
-        return self._once(("similarity", name), lambda: SIMILARITIES[name].function(self.trace.weights), np.ndarray)
+    def overview(self) -> Overview:
+        """Small maps of all heads."""
+        with self._lock:
+            if self._survey:
+                return self._survey[0][0].small
+            if not self._overview:
+                self._overview.append(overview(self.trace))
+            return self._overview[0]
 
-    def measure(self, name: str) -> PerQuery:
-        """A registered measure for each head and query."""
-        return self._once(("measure", name), lambda: measured(self.trace, name), np.ndarray)
-
-    def uniform_measure(self, name: str) -> PerQuery:
-        """The same measure of a head that is uniform over the allowed keys."""
-        return self._once(("uniform", name), lambda: baseline(self.trace, name), np.ndarray)
+    def part(self, head: int, window: Window, *, is_training: bool = False) -> MapPart:
+        """Weights of a window of one head, or the largest of each block where there are many."""
+        found = self._survey[0][0].large if self._survey and not is_training else None
+        if found is not None and window == Window(0, self.trace.n_q, 0, self.trace.n_k):
+            return found[head]
+        with self._lock:
+            wanted = (is_training, head, window)
+            if wanted not in self._parts:
+                if len(self._parts) >= MOST_PARTS:
+                    self._parts.pop(next(iter(self._parts)))
+                trace = self.trace.in_training() if is_training else self.trace
+                self._parts[wanted] = map_part(trace, head, window)
+            return self._parts[wanted]
 
     def summary(self) -> pd.DataFrame:
         """The table of heads."""
-        return self._once(("summary",), self._summary, pd.DataFrame)
-
-    def _summary(self) -> pd.DataFrame:
-        measures = {metric.name: (self.measure(metric.name), self.uniform_measure(metric.name)) for metric in METRICS}
-        return head_summary(self.roles, measures, self.similarity("cosine"))
+        return head_summary(self.roles, self.survey())
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import numpy as np
 
 from attnviz.figures import alt, answers, attention_heatmap, distance_panel, head_grid, query_bars, similarity_matrix
-from attnviz.figures.colours import rounded_top
-from attnviz.figures.grid import MOST_HEADS
-from attnviz.figures.pattern import MOST_SIDE, fitting_window, head_mask
+from attnviz.figures.grid import heads_shown, largest_shown
+from attnviz.figures.pattern import MOST_SIDE, fitting_window, is_exact
 from attnviz.figures.row import MOST_KEYS, keys_to_show
+from attnviz.metrics.pooling import Window
 from attnviz.numbers import percent, significant
 from attnviz.registries import METRICS, SIMILARITIES
 from attnviz.scenario import Scenario
@@ -25,7 +25,7 @@ def _formula(scenario: Scenario, layer: Layer) -> str:
     score = f"{factor}query·key{' / √d_head' if is_scaled else ''}"
     if trace.softcap:
         score = f"{trace.softcap:g} tanh({score} / {trace.softcap:g})"
-    bias = " + bias" if trace.bias.any() else ""
+    bias = " + bias" if trace.has_bias else ""
     over, total = ("the allowed keys", "1") if trace.sinks is None else ("the allowed keys and a sink", "less than 1")
     return f"softmax({score}{bias}) over {over}; a row sums to {total}"
 
@@ -36,8 +36,8 @@ def _pooled() -> str:
 
 def grid(scenario: Scenario, layer: Layer, head: int) -> None:
     """All heads; a click chooses one."""
-    small = layer.small_maps(head)
-    heads = range(small.first_head, small.first_head + small.maps.shape[0])
+    small = layer.overview()
+    heads = heads_shown(head, layer.trace.n_heads)
     caption = f"weight = {_formula(scenario, layer)}. Click a head to choose it."
     if small.step_q > 1 or small.step_k > 1:
         caption += f" Each cell is the largest of {small.step_q} × {small.step_k} weights."
@@ -58,9 +58,9 @@ def grid(scenario: Scenario, layer: Layer, head: int) -> None:
         key="grid",
         words=Words(
             "Where does each head look?",
-            answers.grid_answer(layer.trace, layer.measure("largest_weight"), heads),
+            answers.grid_answer(small, heads),
             caption,
-            alt.head_grid(layer.trace, heads, layer.roles),
+            alt.head_grid(layer.trace, small, heads, layer.roles),
         ),
         on_click=session.click_setter("grid"),
     )
@@ -68,29 +68,34 @@ def grid(scenario: Scenario, layer: Layer, head: int) -> None:
 
 def pattern(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -> None:
     """The chosen head, large; a click on a cell chooses query and key."""
-    trace = layer.trace
+    trace, found = layer.trace, layer.survey()
     window = fitting_window(session.zoomed("pattern", trace.n_q, trace.n_k), trace.n_q, trace.n_k)
     caption = "Click a cell for its numbers; drag to zoom, double-click to go back."
-    if not window.is_exact:
+    if not is_exact(window):
         caption += _pooled()
-    if not trace.mask.any(axis=-1).all():
+    if not found.small.has_keys.all():
         caption += " ⊘ marks a query with no key allowed."
-    top = rounded_top(float(layer.small_maps(head).largest.max())) if scenario.shared_scale else None
+    if scenario.shared_scale:
+        top = largest_shown(found.small, head)
+    else:
+        top = float(np.nanmax(found.measures["largest_weight"][head], initial=0.0)) or 1.0
     show.figure(
         attention_heatmap(
             trace,
+            found,
             head=head,
             role=layer.roles[head],
             query=query,
             key=key,
             scale=scenario.scale,
-            shared_top=top,
+            top=top,
             window=window,
+            part=layer.part(head, window),
         ),
         key="pattern",
         words=Words(
             f"Which keys does {answers.named(head, layer.roles)} look at?",
-            answers.head_answer(trace, head, layer.roles),
+            answers.head_answer(trace, found, head, layer.roles),
             caption,
             alt.pattern(trace, head, layer.roles),
         ),
@@ -103,29 +108,32 @@ def dropout(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -
     trace = layer.trace
     if not trace.dropout:
         return
-    after = replace(trace, weights=trace.weights_after_dropout)
+    after = trace.in_training()
     window = fitting_window(session.zoomed("after_dropout", trace.n_q, trace.n_k), trace.n_q, trace.n_k)
     caption = (
         f"after dropout = 0, or weight / (1 − {trace.dropout:g}); drawn anew in every step of training, here from "
         "the seed. All other pictures show the weights before it."
     )
-    if not window.is_exact:
+    if not is_exact(window):
         caption += _pooled()
+    whole = layer.part(head, Window(0, trace.n_q, 0, trace.n_k), is_training=True)
     show.figure(
         attention_heatmap(
             after,
+            layer.survey(),
             head=head,
             role=layer.roles[head],
             query=query,
             key=key,
             scale=scenario.scale,
-            shared_top=max(1.0, float(after.weights[head].max(initial=0.0))),
+            top=max(1.0, float(np.fmax.reduce(whole, axis=None, initial=0))),
             window=window,
+            part=layer.part(head, window, is_training=True),
         ),
         key="after_dropout",
         words=Words(
             "And after dropout?",
-            answers.dropout_answer(trace, after.weights, head),
+            answers.dropout_answer(trace, head),
             caption,
             alt.pattern(after, head, layer.roles),
         ),
@@ -138,9 +146,9 @@ def query_row(layer: Layer, head: int, query: int, key: int) -> None:
     trace = layer.trace
     caption = "The mark in each row is the weight of a head that is uniform over the allowed keys."
     if trace.n_k > MOST_KEYS:
-        keys = keys_to_show(trace.weights[head, query], head_mask(trace, head)[query], key)
-        share = float(trace.weights[head, query, keys].sum())
-        weights = trace.weights[head, query]
+        weights, allowed = trace.row(head, query)
+        keys = keys_to_show(weights, allowed, key)
+        share = float(weights[keys].sum())
         is_among = sum(weights[other] > weights[key] for other in keys) < len(keys) - 1 or len(keys) == 1
         which = f"The {len(keys)} keys" if is_among else f"The chosen key and the {len(keys) - 1} keys"
         caption = f"{which} with the largest weights: {percent(share)} of the attention. {caption}"
@@ -158,7 +166,7 @@ def query_row(layer: Layer, head: int, query: int, key: int) -> None:
 
 def redundancy(scenario: Scenario, layer: Layer, head: int, *, height: int = 340) -> None:
     """How alike the heads are; a click on a cell chooses its row's head."""
-    similarity = layer.similarity("cosine")
+    similarity = layer.survey().cosine
     measure = SIMILARITIES["cosine"]
     show.figure(
         similarity_matrix(similarity, layer.roles, selected=head, scale=scenario.scale, value="cosine", height=height),
@@ -175,7 +183,7 @@ def redundancy(scenario: Scenario, layer: Layer, head: int, *, height: int = 340
 
 def distance(layer: Layer, head: int, *, height: int = 340) -> None:
     """How far each head looks, beside the head that knows nothing."""
-    values, uniform = layer.measure("mean_distance"), layer.uniform_measure("mean_distance")
+    values, uniform = (found["mean_distance"] for found in (layer.survey().measures, layer.survey().uniform))
     measure = METRICS["mean_distance"]
     show.figure(
         distance_panel(values, uniform, layer.roles, selected=head, height=height),
@@ -199,14 +207,13 @@ def heads_table(layer: Layer, head: int) -> None:
         unit = f" ({metric.unit})" if metric.unit else ""
         labels[column_name(metric)] = f"{metric.label}{unit}"
         labels[f"{column_name(metric)}_uniform"] = "uniform"
-    first = head // MOST_HEADS * MOST_HEADS
-    shown = slice(first, min(first + MOST_HEADS, len(frame)))
+    heads = heads_shown(head, len(frame))
     caption = "Means over the queries. “uniform”: the same measure for a head that is uniform over the allowed keys."
-    if shown.stop - first < len(frame):
-        caption += f" Heads {first} to {shown.stop - 1} of {len(frame)} are shown; the file has all."
+    if len(heads) < len(frame):
+        caption += f" Heads {heads[0]} to {heads[-1]} of {len(frame)} are shown; the file has all."
     show.table(
         frame,
-        shown,
+        slice(heads.start, heads.stop),
         title="The heads in numbers",
         caption=caption,
         strong=head,

@@ -173,9 +173,10 @@ def test_weights_shown_are_those_before_dropout_and_those_after_stand_beside(con
     plain, trained = attend(replace(config, dropout=0.0)), attend(replace(config, dropout=p))
 
     np.testing.assert_array_equal(trained.weights, plain.weights)
-    np.testing.assert_array_equal(plain.weights_after_dropout, plain.weights)
-    kept = trained.weights_after_dropout != 0
-    np.testing.assert_allclose(trained.weights_after_dropout[kept], plain.weights[kept] / (1 - p), rtol=1e-5)
+    np.testing.assert_array_equal(plain.in_training().weights, plain.weights)
+    after = trained.in_training().weights
+    kept = after != 0
+    np.testing.assert_allclose(after[kept], plain.weights[kept] / (1 - p), rtol=1e-5)
 
 
 def test_dropout_drops_the_share_it_says_and_keeps_the_mean() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, replace
 
 import numpy as np
 import pytest
@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from attnviz import AttentionConfig, AttentionTrace, attend
 from tests.strategies import configs
 
-SETTINGS = ("scale", "softcap", "sinks", "dropout", "seed")
-ARRAYS = [item.name for item in fields(AttentionTrace) if item.name not in ("query_tokens", "key_tokens", *SETTINGS)]
+HELD = ("x", "key_x", "query", "key", "value")
+COMPUTED = ("scores", "bias", "mask", "weights", "context", "output")
+ARRAYS = (*HELD, *COMPUTED)
 
 
 @given(configs())
@@ -29,7 +30,7 @@ def test_every_array_of_a_trace_has_the_shape_its_name_says(config: AttentionCon
     assert trace.key.shape == (kv_heads, n_k, config.d_head)
     assert trace.value.shape == (kv_heads, n_k, config.value_columns)
     assert trace.context.shape == (heads, n_q, config.value_columns)
-    assert trace.scores.shape == trace.weights.shape == trace.weights_after_dropout.shape == (heads, n_q, n_k)
+    assert trace.scores.shape == trace.weights.shape == trace.in_training().weights.shape == (heads, n_q, n_k)
     assert np.broadcast_shapes(trace.mask.shape, trace.scores.shape) == trace.scores.shape
     assert (trace.n_heads, trace.n_q, trace.n_k, trace.d_head) == (heads, n_q, n_k, config.d_head)
     assert np.broadcast_shapes(trace.bias.shape, trace.scores.shape) == trace.scores.shape
@@ -43,9 +44,11 @@ def test_one_row_of_scores_is_that_of_all_scores(config: AttentionConfig, data: 
     np.testing.assert_allclose(trace.row_of_scores(head, query), trace.scores[head, query], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("is_kept", [True, False], ids=["kept", "not kept"])
 @pytest.mark.parametrize("name", ARRAYS)
-def test_every_array_of_a_trace_is_read_only(name: str) -> None:
-    array = getattr(attend(AttentionConfig(("to", "be", "or"))), name)
+def test_every_array_of_a_trace_is_read_only(name: str, is_kept: bool) -> None:
+    trace = attend(AttentionConfig(("to", "be", "or")))
+    array = getattr(trace if is_kept else replace(trace, kept=None), name)
 
     with pytest.raises(ValueError, match="read-only"):
         array[...] = 0
@@ -59,4 +62,26 @@ def test_a_trace_cannot_be_given_another_array() -> None:
 
 
 def test_the_fields_of_a_trace_are_in_the_order_of_computation() -> None:
-    assert ARRAYS == ["x", "key_x", "query", "key", "value", "bias", "mask", "weights", "context", "output"]
+    assert [item.name for item in fields(AttentionTrace)] == [
+        *("query_tokens", "key_tokens", *HELD),
+        *("scorer", "to_output", "kept", "dropout", "seed", "is_training"),
+    ]
+
+
+@given(configs())
+def test_what_is_computed_when_it_is_asked_for_is_computed_once_and_is_what_would_have_been_kept(
+    config: AttentionConfig,
+) -> None:
+    kept = attend(config)
+    trace = replace(kept, kept=None)
+
+    for name in ("weights", "context", "output"):
+        np.testing.assert_array_equal(getattr(trace, name), getattr(kept, name))
+        assert getattr(trace, name) is getattr(trace, name)
+
+
+@pytest.mark.parametrize(("n", "is_kept"), [(512, True), (513, False)])
+def test_maps_of_8_heads_are_kept_up_to_512_tokens(n: int, is_kept: bool) -> None:
+    trace = attend(AttentionConfig(("a",) * n, d_model=8, n_heads=8))
+
+    assert (trace.kept is not None) is is_kept

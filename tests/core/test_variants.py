@@ -111,7 +111,7 @@ def test_the_weights_are_those_before_dropout_whatever_it_is(config: AttentionCo
 
     np.testing.assert_array_equal(trace.weights, attend(replace(config, dropout=0.0)).weights)
     if config.dropout == 0:
-        assert trace.weights_after_dropout is trace.weights
+        assert trace.in_training().weights is trace.weights
 
 
 def test_dropout_leaves_0_or_the_weight_over_the_share_kept() -> None:

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from attnviz import AttentionConfig, AttentionTrace, attend, masked_softmax
+from attnviz.core.attention import Attention
+from attnviz.core.pairs import pairs_of
+from attnviz.core.tiles import scorer
 from attnviz.registry import Spec
 
 NASTY = (
@@ -51,20 +54,20 @@ def trace_of(
     n_heads, n_q, n_k = weights.shape
     of_head = np.zeros((n_heads, n_q, 2))
     unit_keys = np.broadcast_to(np.eye(n_k), (n_heads, n_k, n_k)).copy()
+    allowed = None if mask is None else np.atleast_3d(mask).reshape(-1, n_q, n_k)
+    query = of_head if scores is None else scores
+    key = np.zeros((n_heads, n_k, 2)) if scores is None else unit_keys
     return AttentionTrace(
         query_tokens=tuple(tokens or numbered(n_k))[n_k - n_q :],
         key_tokens=tuple(tokens or numbered(n_k)),
         x=np.zeros((n_q, 2 * n_heads)),
         key_x=np.zeros((n_k, 2 * n_heads)),
-        query=of_head if scores is None else scores,
-        key=np.zeros((n_heads, n_k, 2)) if scores is None else unit_keys,
+        query=query,
+        key=key,
         value=np.zeros((n_heads, n_k, 2)),
-        bias=np.zeros((1, 1, 1)) if bias is None else bias,
-        mask=np.ones((1, n_q, n_k), dtype=bool) if mask is None else np.atleast_3d(mask).reshape(-1, n_q, n_k),
-        weights=weights,
-        context=of_head,
-        output=np.zeros((n_q, 2 * n_heads)),
-        scale=1.0,
+        scorer=scorer(query, key, scale=1.0, pairs=pairs_of(n_q, n_k, allowed, bias), softcap=None, sinks=None),
+        to_output=lambda context: np.zeros((n_q, 2 * n_heads)),
+        kept=Attention(query, key, 1.0, weights, of_head),
     )
 
 

@@ -13,9 +13,10 @@ function element(name, className, text) {
   return made;
 }
 
+// Of many numbered labels the last are the longest.
 function widest(labels, family) {
   canvas.font = `${FONT} ${family}`;
-  return labels.reduce((most, label) => Math.max(most, 1.03 * canvas.measureText(label).width), 0);
+  return (labels.numbered ? labels.slice(-10) : labels).reduce((most, label) => Math.max(most, 1.03 * canvas.measureText(label).width), 0);
 }
 
 // Sizes of the plot area for a width: `left`, `top`, `wide`, `high`, whether column labels are `slanted`, and the whole height.

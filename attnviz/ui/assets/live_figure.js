@@ -188,9 +188,12 @@ async function draw(figure) {
 function compose(figure) {
   const { header, body, dark, cells: old, data: [before] = [] } = figure;
   const { data, layout } = revive(header.figure, body, dark ? header.dark : null);
+  const { cells, ticks } = layout.meta ?? {};
+  if (cells) for (const side of ["rows", "columns"]) cells[side] = spelt(cells[side]);
+  if (ticks) for (const side of ["x", "y"]) ticks[side] = spelt(ticks[side]);
   const width = (figure.width ||= figure.stage.clientWidth);
   const place = arrange(layout, width, (figure.family ??= getComputedStyle(figure.box).fontFamily));
-  Object.assign(figure, { data, layout, place, cells: layout.meta?.cells, quantised: header.quantised });
+  Object.assign(figure, { data, layout, place, cells, quantised: header.quantised });
   figure.plot.classList.toggle("av-clickable", Boolean(figure.cells?.click));
   figure.stage.style.minHeight = `${place.height}px`;
   figure.stage.classList.toggle("av-narrow", width < 460);
@@ -199,6 +202,18 @@ function compose(figure) {
   if (data[0].type !== "heatmap") return false;
   const isAsBefore = old && ["rows", "columns", "heads"].every((part) => old[part].length === figure.cells[part].length);
   return !figure.drawn || Boolean(isAsBefore && before.z.length === data[0].z.length && before.z[0].length === data[0].z[0].length);
+}
+
+// Labels one by one; many numbered ones come as their letter and their count.
+function spelt(labels) {
+  if (!labels?.letter) return labels;
+  const key = `${labels.letter}${labels.count}`;
+  spelt.known ??= new Map();
+  if (!spelt.known.has(key)) {
+    const all = Array.from({ length: labels.count }, (_, place) => `${labels.letter}${place}`);
+    spelt.known.set(key, Object.assign(all, { numbered: true, toJSON: () => key }));
+  }
+  return spelt.known.get(key);
 }
 
 function count(figure, what) {
