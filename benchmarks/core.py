@@ -16,10 +16,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from threadpoolctl import threadpool_info
+from kernel import kernel, without_blas_settings
 
 from attnviz import merge_heads, scaled_dot_product_attention, split_heads
-from attnviz.metrics.patterns import mean_distance
+from attnviz.core.pairs import pairs_of
+from attnviz.core.rows import Rows, rows_of, streamed
+from attnviz.core.tiles import scorer
+from attnviz.metrics.patterns import entropy, largest_weight, mean_distance, top_mass
 from attnviz.metrics.similarity import cosine
 
 HEADS, D_HEAD = 8, 64
@@ -70,8 +73,10 @@ def attention_rows(length: int, threads: int) -> list[Row]:
     q, k, v = (torch.from_numpy(array)[None] for array in (query, key, value))
     weights, context = torch.empty(1, HEADS, length, length), torch.empty(1, HEADS, length, D_HEAD)
 
+    room = np.empty((HEADS, length, length), np.float32), np.empty((HEADS, length, D_HEAD), np.float32)
+
     def ours() -> object:
-        return scaled_dot_product_attention(query, key, value)
+        return scaled_dot_product_attention(query, key, value, out=room)
 
     def eager() -> object:
         torch.matmul(q * D_HEAD**-0.5, k.transpose(-1, -2), out=weights)
@@ -109,13 +114,40 @@ def layer_row(length: int, threads: int) -> Row:
     return Row("whole layer / nn.MultiheadAttention", length, threads, *raced(ours, peer), "1.9")
 
 
+def statistics_row(length: int, threads: int) -> Row:
+    """Entropy, mean distance, top-5 mass and largest weight of every query, beside PyTorch with the whole maps."""
+    rng = np.random.default_rng(length)
+    query, key = (0.5 * rng.standard_normal((HEADS, length, D_HEAD), dtype=np.float32) for _ in range(2))
+    q, k = (torch.from_numpy(array)[None] for array in (query, key))
+    place = torch.arange(length, dtype=torch.float32)
+    distance = (place[:, None] - place[None, :]).abs()
+
+    def measured(rows: Rows, which: range) -> object:
+        return which, entropy(rows), mean_distance(rows), top_mass(rows), largest_weight(rows)
+
+    def ours() -> object:
+        pairs = pairs_of(length, length, None, None)
+        made = scorer(query, key, scale=D_HEAD**-0.5, pairs=pairs, softcap=None, sinks=None)
+        return list(streamed(made, measured))
+
+    def eager() -> object:
+        weights = torch.softmax(q @ k.transpose(-1, -2) * D_HEAD**-0.5, dim=-1)
+        nats = -(weights * weights.clamp_min(1e-30).log()).sum(-1)
+        return nats, (weights * distance).sum(-1), weights.topk(5, dim=-1).values.sum(-1), weights.amax(-1)
+
+    wanted = "6" if length >= 1024 else "–"
+    return Row("four statistics / eager PyTorch with them", length, threads, *raced(ours, eager), wanted)
+
+
 def causal_row(threads: int) -> Row:
     """A causal mask beside none."""
     rng = np.random.default_rng(0)
     arrays = [0.5 * rng.standard_normal((HEADS, CAUSAL_LENGTH, D_HEAD), dtype=np.float32) for _ in range(3)]
     mask = np.tri(CAUSAL_LENGTH, dtype=bool)
+    room = np.empty((HEADS, CAUSAL_LENGTH, CAUSAL_LENGTH), np.float32), np.empty_like(arrays[0])
     causal, dense = raced(
-        lambda: scaled_dot_product_attention(*arrays, mask=mask), lambda: scaled_dot_product_attention(*arrays)
+        lambda: scaled_dot_product_attention(*arrays, mask=mask, out=room),
+        lambda: scaled_dot_product_attention(*arrays, out=room),
     )
     return Row("causal / dense (both ours)", CAUSAL_LENGTH, threads, causal, dense, "1.33")
 
@@ -158,7 +190,7 @@ def lab_rows(threads: int) -> list[Row]:
             "mean distance / loops",
             LAB_LENGTH,
             threads,
-            *raced(lambda: mean_distance(weights, mask), plain_distance),
+            *raced(lambda: mean_distance(rows_of(weights, mask)), plain_distance),
             "50",
         ),
         Row(
@@ -171,22 +203,6 @@ def lab_rows(threads: int) -> list[Row]:
     ]
 
 
-def kernel() -> str:
-    """Which BLAS kernel NumPy uses."""
-    return ", ".join(
-        f"{info['internal_api']} {info.get('version')} {info.get('architecture')}"
-        for info in threadpool_info()
-        if info["user_api"] == "blas"
-    )
-
-
-def without_blas_settings() -> None:
-    """Start again without the environment's own choice of a BLAS kernel."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
-    if len(clean) < len(os.environ):
-        os.execve(sys.executable, [sys.executable, *sys.argv], clean)
-
-
 def main() -> None:
     if "--kernel-of-environment" not in sys.argv:
         without_blas_settings()
@@ -197,8 +213,8 @@ def main() -> None:
         torch.set_num_threads(threads)
         with torch.no_grad():
             for length in LENGTHS:
-                rows += [*attention_rows(length, threads), layer_row(length, threads)]
-                print(*rows[-3:], sep="\n", flush=True)
+                rows += [*attention_rows(length, threads), layer_row(length, threads), statistics_row(length, threads)]
+                print(*rows[-4:], sep="\n", flush=True)
             rows.append(causal_row(threads))
             print(rows[-1], flush=True)
     rows += lab_rows(2)

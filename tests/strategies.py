@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
-from attnviz import registries
-from attnviz.core import AttentionConfig
+from attnviz import masked_softmax, registries
+from attnviz.core import AttentionConfig, rows
 from attnviz.core.config import CONTENTS, PROJECTIONS, divisors
 from attnviz.registries import MASKS, POSITIONS
 from attnviz.registry import Choice, Entry, Param, Range, Registry, Spec, Text
@@ -16,6 +19,26 @@ from attnviz.registry import Choice, Entry, Param, Range, Registry, Spec, Text
 REGISTRIES: dict[str, Registry[..., Any]] = {
     registry.kind: registry for registry in vars(registries).values() if isinstance(registry, Registry)
 }
+
+
+@contextmanager
+def in_small_blocks(cells: int, least_rows: int = 1) -> Generator[None]:
+    """Rows come in blocks of about so many weights, so that a small map needs several, as a long one does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows, "USUAL_CELLS", cells)
+        patch.setattr(rows, "MOST_CELLS", 4 * cells)
+        patch.setattr(rows, "LEAST_ROWS", least_rows)
+        yield
+
+
+def masked(
+    seed: int, shape: tuple[int, int, int], share: float, *, per_head: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Peaked weights in float64 and a mask, each head's own or common, that allows this share of the pairs."""
+    rng = np.random.default_rng(seed)
+    mask = rng.random((shape[0] if per_head else 1, *shape[1:])) < share
+    return masked_softmax(rng.normal(0, 3, shape), mask), mask
+
 
 lengths = st.integers(1, 70)
 seeds = st.integers(0, 2**32 - 1)

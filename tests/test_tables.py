@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 
-from attnviz import AttentionConfig, attend
-from attnviz.metrics import mean_over_queries
-from attnviz.registries import MASKS, METRICS, SIMILARITIES
-from attnviz.tables import CellSummary, baseline, cell_summary, column_name, head_summary, measured, query_row
+from attnviz import AttentionConfig, AttentionTrace, attend
+from attnviz.metrics import Survey, mean_over_queries, survey
+from attnviz.registries import MASKS, METRICS
+from attnviz.tables import CellSummary, cell_summary, column_name, head_summary, query_row
 from tests.figures.traces import numbered, trace_of
 from tests.strategies import configs
 
@@ -18,9 +20,14 @@ ROW = np.array([[[0.5, 0.25, 0.25, 0.0]]])
 MASK = np.array([[[True, True, True, False]]])
 
 
-def summary(trace, roles: tuple[str, ...]) -> pd.DataFrame:
-    measures = {entry.name: (measured(trace, entry.name), baseline(trace, entry.name)) for entry in METRICS}
-    return head_summary(roles, measures, SIMILARITIES["cosine"].function(trace.weights))
+def summary(trace: AttentionTrace, roles: tuple[str, ...]) -> pd.DataFrame:
+    return head_summary(roles, survey(trace))
+
+
+def only_cosine(cosine: np.ndarray) -> Survey:
+    """A survey of heads that are as alike as this, without any measure."""
+    found = survey(trace_of(np.ones((len(cosine), 1, 1))))
+    return replace(found, measures={}, uniform={}, cosine=cosine)
 
 
 def test_a_measure_with_a_unit_has_it_in_its_column_name() -> None:
@@ -47,26 +54,29 @@ def test_every_measure_stands_beside_its_baseline_in_menu_order() -> None:
 def test_the_table_holds_the_means_of_every_measure_and_of_the_uniform_head(config: AttentionConfig) -> None:
     trace = attend(config)
 
+    found = survey(trace)
+
     frame = summary(trace, ("",) * trace.n_heads)
 
+    assert list(found.measures) == list(found.uniform) == METRICS.names()
     for entry in METRICS:
         column = column_name(entry)
-        np.testing.assert_array_equal(frame[column], mean_over_queries(measured(trace, entry.name)))
-        uniform = mean_over_queries(baseline(trace, entry.name))
+        np.testing.assert_array_equal(frame[column], mean_over_queries(found.measures[entry.name]))
+        uniform = mean_over_queries(found.uniform[entry.name])
         np.testing.assert_array_equal(frame[f"{column}_uniform"], np.broadcast_to(uniform, (trace.n_heads,)))
 
 
 def test_each_head_is_told_the_other_head_that_is_most_like_it() -> None:
     similarity = np.array([[1.0, 0.2, 0.7], [0.2, 1.0, 0.2], [0.7, 0.2, 1.0]])
 
-    frame = head_summary(("",) * 3, {}, similarity)
+    frame = head_summary(("",) * 3, only_cosine(similarity))
 
     assert frame["most_alike_head"].tolist() == [2, 0, 0]
     assert frame["most_alike_cosine"].tolist() == [0.7, 0.2, 0.7]
 
 
 def test_one_head_is_most_like_none() -> None:
-    frame = head_summary(("alone",), {}, np.ones((1, 1)))
+    frame = head_summary(("alone",), only_cosine(np.ones((1, 1))))
 
     assert frame["most_alike_head"].isna().all()
     assert frame["most_alike_cosine"].isna().all()

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from attnviz.core.softmax import summed_product
 from attnviz.core.tiles import Rooms, Scorer, for_each, used_columns
@@ -57,12 +57,18 @@ class Rows:
         """Whether every pair of these queries with any key may attend."""
         return bool((self.n_allowed == self.n_k).all())
 
+    def weighted_sum(self, values: Float[np.ndarray, "..."]) -> PerQuery:
+        """Sum over the keys of weight times value, in float64; of rows computed on the way over pieces of 1024 keys."""
+        exact = self.weights.astype(np.float64) if self.nats is None else self.weights
+        return summed_product(exact, values)
+
     def entropy_nats(self) -> PerQuery:
         """-sum w ln w of each row, with 0 ln 0 = 0."""
         if self.nats is not None:
             return self.nats
-        logs = np.log(self.weights, out=np.zeros(self.weights.shape), where=self.weights > 0)
-        return np.abs(summed_product(self.weights.astype(np.float64), logs))
+        wide = self.weights.astype(np.float64)
+        logs = np.log(wide, out=np.zeros(wide.shape), where=wide > 0)
+        return np.abs(self.weighted_sum(logs))
 
 
 def rows_of(weights: Weights, mask: HeadMask) -> Rows:
@@ -104,8 +110,8 @@ def streamed(
         Told the share of the rows that is done, from 0 to 1.
     """
     pairs = made.pairs
-    chosen = heads or range(made.query.shape[0])
-    wanted = rows or range(pairs.n_q)
+    chosen = range(made.query.shape[0]) if heads is None else heads
+    wanted = range(pairs.n_q) if rows is None else rows
     blocks = row_blocks(len(chosen), wanted, pairs.n_k)
     rooms = Rooms()
 
@@ -134,7 +140,7 @@ def _filled(made: Scorer, heads: range, rows: range, rooms: Rooms) -> Rows:
     if block.mask is None:
         mask = np.broadcast_to(True, (1, len(rows), n_columns))
     else:
-        mask = block.mask[heads.start : heads.stop if len(block.mask) > 1 else 1, :, columns]
+        mask = block.mask[slice(heads.start, heads.stop) if len(block.mask) > 1 else slice(0, 1), :, columns]
     first = n_k - made.pairs.n_q
     return Rows(
         weights,

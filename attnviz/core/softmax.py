@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from jaxtyping import Bool, Float
 
 PIECE = 1024
 SMALL_SCORE = 64.0
-LOWEST = {np.dtype(kind): float(np.log(np.finfo(kind).tiny)) for kind in (np.float32, np.float64)}
+
+
+@lru_cache(maxsize=8)
+def limits(dtype: np.dtype[np.floating]) -> tuple[float, float]:
+    """Below the first an exponential is no normal number; the second stands for minus infinity, and can be added to.
+
+    >>> limits(np.dtype(np.float32))
+    (-87.33654475055312, -1.7014117331926443e+38)
+    """
+    info = np.finfo(dtype)
+    return float(np.log(np.float64(info.tiny))), float(info.min) / 2
 
 
 def masked_softmax(
@@ -75,16 +87,16 @@ def softmax_into(
         rest = 0.0 if sink is None else np.exp(sink)
         room = scores
     else:
-        forbidden = np.finfo(weights.dtype).min / 2
-        if mask is not None and np.isfinite(largest):
+        lowest, forbidden = limits(weights.dtype)
+        if mask is not None and largest < -forbidden / 4:
             scores += np.multiply(~mask, forbidden, dtype=weights.dtype)
         elif mask is not None:
             np.copyto(scores, forbidden, where=~mask)
         highest = scores.max(axis=-1, keepdims=True, initial=forbidden if sink is None else sink)
         highest[highest <= forbidden / 2] = 0
         np.subtract(scores, highest, out=room, casting="same_kind")
-        if 2 * largest > -LOWEST[weights.dtype]:
-            np.maximum(room, LOWEST[weights.dtype], out=room)
+        if -lowest < 2 * largest < np.inf:
+            np.maximum(room, np.full(room.shape[-1], lowest, dtype=room.dtype), out=room)
         np.exp(room, out=weights)
         rest = 0.0 if sink is None else np.exp(sink - highest)
     if mask is not None:
@@ -95,6 +107,8 @@ def softmax_into(
     weights /= total.astype(weights.dtype)
     if not with_entropy:
         return None
+    if not np.isfinite(largest):
+        room[weights == 0] = 0
     share, total = (mass / total)[..., 0].astype(np.float64), total[..., 0].astype(np.float64)
     return np.maximum(share * np.log(total) - summed_product(weights, room), 0.0)
 

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from threading import local
 from typing import NamedTuple, TypeVar
@@ -21,6 +22,7 @@ from attnviz.shapes import Bias, HeadMask, Keys, Mask, PerHead, Queries
 
 TILE_CELLS = 1 << 19
 LEAST_ROWS = 256
+MOST_WIDE = 1 << 22
 LARGEST_EXACT_IN_FLOAT32 = 32.0
 N_THREADS = min(os.cpu_count() or 1, 8)
 _blas = ThreadpoolController()
@@ -132,18 +134,28 @@ class Scorer:
         Notes
         -----
         Where float32 could not give weights exact to 1e-6, the scores are computed in float64: a sum of d_head
-        products is off by up to sqrt(d_head) times the rounding of its bound.
+        products is off by up to sqrt(d_head) times the rounding of its bound. Keys that no query of the tile may attend
+        to count as 0 where they hold larger numbers, or none.
         """
         kv_head = head // (self.query.shape[0] // self.key.shape[0])
         query, key = self.query[head, block.rows], self.key[kv_head, columns]
         mask = block.mask_of(head)
         allowed = None if mask is None or mask[:, columns].all() else mask[:, columns]
         bias = None if block.bias is None else block.bias[head, :, columns]
-        sizes = self.query_sizes[head, block.rows].max(initial=0.0) * self.key_sizes[kv_head, columns].max(initial=0.0)
-        largest = float(sizes) * abs(self.scale) + (0.0 if bias is None else float(np.abs(bias).max(initial=0.0)))
+        sizes = self.key_sizes[kv_head, columns]
+        used = np.ones(sizes.shape, dtype=bool) if allowed is None else np.logical_or.reduce(allowed, axis=0)
+        most = sizes[used].max(initial=0.0)
+        has_junk = not (sizes[~used] <= most).all()
+        if has_junk:
+            key = np.where(used[:, None], key, key.dtype.type(0))
+        largest = float(self.query_sizes[head, block.rows].max(initial=0.0) * most) * abs(self.scale)
+        if bias is not None:
+            largest += float(np.abs(bias).max(initial=0.0))
         is_exact = query.dtype != np.float32 or largest * query.shape[1] ** 0.5 <= LARGEST_EXACT_IN_FLOAT32
         if not is_exact:
-            query, key = query.astype(np.float64), key.astype(np.float64)
+            is_long = has_junk or self.key.size > MOST_WIDE
+            query = query.astype(np.float64)
+            key = key.astype(np.float64) if is_long else self._wide_keys[kv_head, columns]
         shifted = rooms.room("shifted", weights.shape, weights.dtype) if with_entropy else None
         narrow = weights if shifted is None else shifted
         scores = narrow if is_exact else rooms.room("wide", weights.shape, np.dtype(np.float64))
@@ -157,6 +169,10 @@ class Scorer:
         sink = None if self.sinks is None else float(self.sinks[head])
         bound = largest if is_exact else max(largest, SMALL_SCORE + 1)
         return softmax_into(weights, scores, allowed, sink=sink, largest=bound, shifted=shifted)
+
+    @cached_property
+    def _wide_keys(self) -> Keys:
+        return self.key.astype(np.float64)
 
 
 def used_columns(mask: Bool[np.ndarray, "*rows k"] | None, n_k: int) -> slice:
@@ -198,8 +214,8 @@ def for_each(work: Callable[[T], Made], every: Iterable[T], n_cells: int) -> Ite
 
     Notes
     -----
-    Only a few parts are handed to the threads ahead of time, so that long work of one reader leaves room for others, and
-    stops soon after nobody asks for its next result.
+    Only a few parts are handed to the threads ahead of time, so that long work of one reader leaves room for others,
+    and stops soon after nobody asks for its next result.
     """
     if n_cells < TILE_CELLS:
         yield from map(work, every)

@@ -117,8 +117,11 @@ class AttentionTrace:
     @cached_property
     def weights(self) -> Weights:
         """Softmax of scores plus bias over the allowed keys; a row with no allowed key is 0."""
-        weights = self.attention.weights
-        return dropped(weights, self.dropout, self.seed) if self.is_training else weights
+        if not self.is_training:
+            return self.attention.weights
+        weights = dropped(self.attention.weights, self.dropout, self.seed)
+        weights.flags.writeable = False
+        return weights
 
     @property
     def context(self) -> Context:
@@ -155,20 +158,23 @@ class AttentionTrace:
         on_progress
             Told the share of the rows that is done, from 0 to 1.
         """
-        heads, rows = heads or range(self.n_heads), rows or range(self.n_q)
+        chosen = range(self.n_heads) if heads is None else heads
+        wanted = range(self.n_q) if rows is None else rows
 
         def dropping(part: Rows, block_rows: range) -> Made:
             weights = dropped(
-                part.weights, self.dropout, self.seed, heads=heads, rows=block_rows, keys=part.keys, n_k=self.n_k
+                part.weights, self.dropout, self.seed, heads=chosen, rows=block_rows, keys=part.keys, n_k=self.n_k
             )
             return work(replace(part, weights=weights, nats=None), block_rows)
 
         do = dropping if self.is_training else work
         if self.kept is None:
-            yield from streamed(self.scorer, do, heads=heads, rows=rows, on_progress=on_progress)
-        else:
-            for block_rows in row_blocks(len(heads), rows, self.n_k):
-                yield do(self._kept_rows(self.kept.weights, heads, block_rows), block_rows)
+            yield from streamed(self.scorer, do, heads=chosen, rows=wanted, on_progress=on_progress)
+            return
+        for block_rows in row_blocks(len(chosen), wanted, self.n_k):
+            yield do(self._kept_rows(self.kept.weights, chosen, block_rows), block_rows)
+            if on_progress is not None:
+                on_progress((block_rows.stop - wanted.start) / len(wanted))
 
     def _kept_rows(self, weights: Weights, heads: range, rows: range) -> Rows:
         block = slice(rows.start, rows.stop)

@@ -88,10 +88,8 @@ def attention_heatmap(
         click="cell",
         zoom=max(trace.n_q, trace.n_k) > MOST_SIDE,
     )
-    empty = {
-        int(row): EMPTY_ROW
-        for row in np.flatnonzero(~found.small.has_keys[head if len(found.small.has_keys) > 1 else 0])
-    }
+    has_keys = np.broadcast_to(found.small.has_keys, (trace.n_heads, trace.n_q))[head]
+    empty = {int(row): EMPTY_ROW for row in np.flatnonzero(~has_keys)}
     ticks = Ticks(
         x=tick_labels(trace.key_tokens),
         y=tick_labels(trace.query_tokens, empty),

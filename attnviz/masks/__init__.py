@@ -3,8 +3,8 @@
 True = may attend. This is said here once and holds everywhere: it is the convention of
 `scaled_dot_product_attention` in PyTorch and of ONNX Attention, and the opposite of `nn.MultiheadAttention`.
 
-A mask function gets q, the place of each query among the keys, and k, the keys: with fewer queries than keys the queries
-stand at the end. So it can be asked for some rows alone.
+A mask function gets q, the place of each query among the keys, and k, the keys: with fewer queries than keys the
+queries stand at the end. So it can be asked for some rows alone.
 """
 
 # The order of these imports is the order of the menus.

@@ -21,7 +21,6 @@ from attnviz.masks.rule import divided, remainder, rule, written
 from attnviz.registries import MASKS
 from attnviz.registry import Spec
 
-
 RULE = '''
 def rule(q, k, h):
     """{rule}, with q counted among the n keys."""

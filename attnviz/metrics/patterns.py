@@ -9,13 +9,12 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from attnviz.core.rows import Rows
-from attnviz.core.softmax import summed_product
 from attnviz.registries import METRICS
 from attnviz.shapes import PerQuery
 
 TOP = 5
-LEAST_CHUNK = 16
-MOST_CHUNKS = 512
+LONG_ROW = 4096
+N_CHUNKS = 512
 
 
 def _where_defined(values: PerQuery, rows: Rows, least_keys: int = 1) -> PerQuery:
@@ -83,12 +82,11 @@ def top_mass(rows: Rows) -> PerQuery:
     """
     n_heads, n_q, n_k = rows.weights.shape
     weights = rows.weights.reshape(n_heads * n_q, n_k)
-    n_chunks = min(n_k // LEAST_CHUNK, MOST_CHUNKS)
-    if n_chunks > 2 * TOP:
-        whole = n_k // n_chunks * n_chunks
-        peaks = weights[:, :whole].reshape(len(weights), -1, n_chunks).max(axis=1)
-        best = np.argpartition(peaks, n_chunks - TOP, axis=1)[:, n_chunks - TOP :]
-        members = best[:, :, None] + np.arange(0, whole, n_chunks)
+    if n_k >= LONG_ROW:
+        whole = n_k // N_CHUNKS * N_CHUNKS
+        peaks = weights[:, :whole].reshape(len(weights), -1, N_CHUNKS).max(axis=1)
+        best = np.argpartition(peaks, N_CHUNKS - TOP, axis=1)[:, N_CHUNKS - TOP :]
+        members = best[:, :, None] + np.arange(0, whole, N_CHUNKS)
         taken = weights[np.arange(len(weights))[:, None], members.reshape(len(weights), -1)]
         weights = np.concatenate([taken, weights[:, whole:]], axis=1)
     if weights.shape[1] > TOP:
@@ -124,4 +122,4 @@ def mean_distance(rows: Rows) -> PerQuery:
     """
     reach = np.arange(rows.keys[0] - rows.places[-1], rows.keys[-1] - rows.places[0] + 1)
     distance = sliding_window_view(np.abs(reach).astype(rows.weights.dtype), len(rows.keys))[::-1]
-    return _where_defined(summed_product(rows.weights, distance), rows)
+    return _where_defined(rows.weighted_sum(distance), rows)

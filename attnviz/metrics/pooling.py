@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -38,8 +38,20 @@ class Window:
     right: int
 
 
-PoolPart: TypeAlias = tuple[int, int, Float[np.ndarray, "head row column"]]
-OverviewPart: TypeAlias = tuple[PoolPart, PerQuery, Int[np.ndarray, "#head q"]]
+class PoolPart(NamedTuple):
+    """Part of pooled maps, and the cell that it begins at."""
+
+    row: int
+    column: int
+    values: np.ndarray
+
+
+class OverviewPart(NamedTuple):
+    """What some rows add to an overview."""
+
+    pooled: PoolPart
+    largest_weight: PerQuery
+    n_allowed: Int[np.ndarray, "#head q"]
 
 
 class Pool:
@@ -64,19 +76,19 @@ class Pool:
         """Part of the maps that these rows make, with its place."""
         left, right = max(self.window.left, int(rows.keys[0])), min(self.window.right, int(rows.keys[-1]) + 1)
         if left >= right:
-            return 0, 0, self.maps[:, :0, :0]
+            return PoolPart(0, 0, self.maps[:, :0, :0])
         columns = slice(left - int(rows.keys[0]), right - int(rows.keys[0]))
         top, side = first_query - self.window.top, left - self.window.left
         largest = self._largest(rows.weights[:, :, columns], top, side)
         if not rows.allows_all:
             largest = np.where(self._largest(rows.mask[:, :, columns], top, side), largest, np.nan)
-        return top // self.step_q, side // self.step_k, largest.astype(np.float32)
+        return PoolPart(top // self.step_q, side // self.step_k, largest.astype(np.float32))
 
     def add(self, part: PoolPart) -> None:
         """Take in a part; where parts share a cell the larger is kept."""
-        top, side, values = part
-        place = self.maps[:, top : top + values.shape[1], side : side + values.shape[2]]
-        np.fmax(place, values, out=place)
+        _, height, width = part.values.shape
+        place = self.maps[:, part.row : part.row + height, part.column : part.column + width]
+        np.fmax(place, part.values, out=place)
 
     def _largest(self, maps: np.ndarray, top: int, side: int) -> np.ndarray:
         """The largest of each group of rows and columns; `top` and `side` are the places of the first."""
@@ -117,7 +129,7 @@ class Overview:
 
 
 class Overlook:
-    """Gathers an overview from rows that come one block after the other: at most 128 cells a side, fewer for many heads.
+    """Gathers an overview from rows that come one block after the other; the more heads, the smaller each map.
 
     Attributes
     ----------
@@ -134,13 +146,14 @@ class Overlook:
 
     def part(self, rows: Rows, which: range) -> OverviewPart:
         """What these rows add."""
-        return self.pool.pooled(rows, which.start), rows.weights.max(axis=2).astype(np.float64), rows.n_allowed
+        largest = rows.weights.max(axis=2).astype(np.float64)
+        return OverviewPart(self.pool.pooled(rows, which.start), largest, rows.n_allowed)
 
     def add(self, part: OverviewPart) -> None:
         """Take in what rows add, in their order."""
-        self.pool.add(part[0])
-        self._largest.append(part[1])
-        self._n_allowed.append(part[2])
+        self.pool.add(part.pooled)
+        self._largest.append(part.largest_weight)
+        self._n_allowed.append(part.n_allowed)
 
     def overview(self) -> Overview:
         """What has been gathered."""

@@ -8,6 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz import build_mask, masked_softmax, scaled_dot_product_attention
+from attnviz.core.pairs import pairs_of
+from attnviz.core.rows import streamed
+from attnviz.core.tiles import scorer
 from attnviz.masks import rows_without_keys
 from attnviz.registries import MASKS
 from tests.reference import normal
@@ -78,6 +81,60 @@ def test_a_bias_that_forbids_every_key_gives_zeros_like_a_mask() -> None:
 
     assert not attention.weights.any()
     assert not attention.context.any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_bias_that_forbids_some_keys_gives_them_exactly_0_like_a_mask(dtype: type) -> None:
+    x = normal((2, 3, 2), dtype=dtype)
+    bias = np.where(CAUSAL, 0, -np.inf).astype(dtype)[None]
+
+    biased, masked = (
+        scaled_dot_product_attention(x, x, x, bias=bias),
+        scaled_dot_product_attention(x, x, x, mask=CAUSAL),
+    )
+
+    assert not biased.weights[:, ~CAUSAL].any()
+    np.testing.assert_allclose(biased.weights, masked.weights, rtol=0, atol=1e-6 if dtype is np.float32 else 1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_entropy_of_rows_with_keys_at_minus_infinity_is_that_of_the_others(dtype: type) -> None:
+    x = normal((2, 3, 2), dtype=dtype)
+    bias = np.where(CAUSAL, 0, -np.inf).astype(dtype)[None]
+    bias[:, 0] = -np.inf
+    made = scorer(x, x, scale=1.0, pairs=pairs_of(3, 3, None, bias), softcap=None, sinks=None)
+
+    ((weights, nats),) = streamed(made, lambda rows, _: (rows.weights.astype(np.float64), rows.entropy_nats()))
+
+    logs = np.log(np.where(weights > 0, weights, 1))
+    np.testing.assert_allclose(nats, np.abs((weights * logs).sum(axis=-1)), rtol=0, atol=1e-6)
+    assert nats[:, 0].tolist() == [0, 0], "a query without keys"
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("highest", [3.0, 80.0, 1000.0])
+def test_a_masked_softmax_in_every_precision_gives_the_same_weights(dtype: type, highest: float) -> None:
+    scores = np.array([[highest, highest - 1, highest - 2, 0.0], [0.0, -1.0, highest, 1.0]])
+    mask = np.array([[True, True, False, True], [False] * 4])
+
+    weights = masked_softmax(scores.astype(dtype), mask)
+
+    assert weights.dtype == dtype
+    np.testing.assert_allclose(
+        weights, masked_softmax(scores, mask), rtol=0, atol=1e-3 if dtype is np.float16 else 1e-6
+    )
+    assert not weights[~mask].any()
+
+
+@pytest.mark.parametrize("junk", [1e10, 1e30, 1e38, 3e38])
+def test_a_huge_key_that_one_query_may_not_attend_to_has_no_effect_on_it_if_another_may(junk: float) -> None:
+    query, key = normal((2, 3, 4), 1, np.float32), normal((2, 3, 4), 2, np.float32)
+    spoilt = key.copy()
+    spoilt[:, 2] = junk
+
+    clean, dirty = (scaled_dot_product_attention(query, keys, key, mask=CAUSAL) for keys in (key, spoilt))
+
+    np.testing.assert_allclose(dirty.weights[:, :2], clean.weights[:, :2], rtol=0, atol=1e-6)
 
 
 @given(attention_inputs(dtype=np.float32))

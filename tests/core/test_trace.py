@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields, replace
 
 import numpy as np
@@ -44,11 +45,17 @@ def test_one_row_of_scores_is_that_of_all_scores(config: AttentionConfig, data: 
     np.testing.assert_allclose(trace.row_of_scores(head, query), trace.scores[head, query], rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("is_kept", [True, False], ids=["kept", "not kept"])
+WAYS: dict[str, Callable[[AttentionTrace], AttentionTrace]] = {
+    "kept": lambda trace: trace,
+    "not kept": lambda trace: replace(trace, kept=None),
+    "in training": lambda trace: trace.in_training(),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ARRAYS)
-def test_every_array_of_a_trace_is_read_only(name: str, is_kept: bool) -> None:
-    trace = attend(AttentionConfig(("to", "be", "or")))
-    array = getattr(trace if is_kept else replace(trace, kept=None), name)
+def test_every_array_of_a_trace_is_read_only(name: str, way: str) -> None:
+    array = getattr(WAYS[way](attend(AttentionConfig(("to", "be", "or"), dropout=0.5))), name)
 
     with pytest.raises(ValueError, match="read-only"):
         array[...] = 0

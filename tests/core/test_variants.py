@@ -7,13 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from attnviz import AttentionConfig, AttentionTrace, attend
 from attnviz.core.dropout import dropped
 from attnviz.core.projections import make_projections
 from attnviz.errors import SettingError
 from attnviz.registries import MASKS, POSITIONS
-from tests.strategies import configs
+from tests.strategies import configs, seeds
 
 WORDS = ("the", "cat", "sat", "on", "the", "mat")
 PLAIN = AttentionConfig(WORDS, masks=(MASKS["full"].spec(),))
@@ -122,6 +123,48 @@ def test_dropout_leaves_0_or_the_weight_over_the_share_kept() -> None:
     np.testing.assert_allclose(after[kept], (weights / np.float32(0.8))[kept], rtol=1e-6)
     assert 0.15 < 1 - kept.mean() < 0.25
     np.testing.assert_array_equal(after, dropped(weights, 0.2, seed=1))
+
+
+@given(
+    seeds,
+    st.floats(0, 0.9),
+    st.tuples(st.integers(1, 6), st.integers(1, 12), st.integers(1, 40)),
+    st.sampled_from([np.float32, np.float64]),
+    st.data(),
+)
+def test_what_is_dropped_of_a_part_is_what_is_dropped_of_it_in_the_whole(
+    seed: int, p: float, shape: tuple[int, int, int], dtype: type, data: st.DataObject
+) -> None:
+    weights = np.random.default_rng(seed).random(shape).astype(dtype)
+    heads, rows, keys = (
+        range(start := data.draw(st.integers(0, n - 1)), data.draw(st.integers(start + 1, n))) for n in shape
+    )
+    part = weights[heads.start : heads.stop, rows.start : rows.stop, keys.start : keys.stop]
+    before = part.copy()
+
+    found = dropped(part, p, seed, heads=heads, rows=rows, keys=np.array(keys), n_k=shape[2])
+
+    whole = dropped(weights, p, seed)
+    np.testing.assert_array_equal(
+        found, whole[heads.start : heads.stop, rows.start : rows.stop, keys.start : keys.stop]
+    )
+    assert found.dtype == whole.dtype == dtype
+    np.testing.assert_array_equal(part, before)
+
+
+def test_heads_and_queries_of_one_length_lose_different_weights() -> None:
+    is_dropped = dropped(np.ones((4, 50, 50)), 0.5, seed=3) == 0
+
+    rows = {row.tobytes() for row in is_dropped.reshape(-1, 50)}
+    assert len(rows) == 200
+    assert abs(np.corrcoef(is_dropped.reshape(4, -1)) - np.eye(4)).max() < 0.1
+
+
+def test_a_part_that_is_named_by_its_rows_alone_has_all_keys_and_the_first_heads() -> None:
+    weights = np.ones((3, 8, 10))
+
+    np.testing.assert_array_equal(dropped(weights[:, 3:5], 0.4, 7, rows=range(3, 5)), dropped(weights, 0.4, 7)[:, 3:5])
+    np.testing.assert_array_equal(dropped(weights[1:2], 0.4, 7, heads=range(1, 2)), dropped(weights, 0.4, 7)[1:2])
 
 
 @pytest.mark.parametrize("p", [-0.1, 1.0, float("nan")])

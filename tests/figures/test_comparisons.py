@@ -11,9 +11,8 @@ from attnviz import build_mask
 from attnviz.figures import distance_panel, query_bars, similarity_matrix
 from attnviz.figures.row import MOST_KEYS, keys_to_show
 from attnviz.figures.theme import LIGHT, SINGLE_HUE
-from attnviz.metrics import mean_over_queries
+from attnviz.metrics import mean_over_queries, survey
 from attnviz.registries import MASKS, SIMILARITIES
-from attnviz.tables import baseline, measured
 from tests.figures.traces import random_trace, sentence_trace, trace_of
 from tests.strategies import seeds
 
@@ -69,7 +68,8 @@ def test_of_more_than_256_heads_the_block_around_the_chosen_one_is_shown_in_its_
 
 
 def panel(trace, roles=None, selected: int = 0):
-    values, uniform = measured(trace, "mean_distance"), baseline(trace, "mean_distance")
+    found = survey(trace)
+    values, uniform = found.measures["mean_distance"], found.uniform["mean_distance"]
     return values, uniform, distance_panel(values, uniform, roles or ("",) * trace.n_heads, selected=selected)
 
 

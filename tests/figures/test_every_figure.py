@@ -14,10 +14,9 @@ from plotly.utils import PlotlyJSONEncoder
 
 from attnviz import AttentionTrace, build_mask
 from attnviz.figures import attention_heatmap, distance_panel, head_grid, query_bars, similarity_matrix
-from attnviz.figures.grid import overview
 from attnviz.figures.theme import DARK_FOR_LIGHT, SINGLE_HUE, recoloured
+from attnviz.metrics import overview, survey
 from attnviz.registries import MASKS, SIMILARITIES
-from attnviz.tables import baseline, measured
 from tests.figures.traces import NASTY, random_trace, sentence_trace, trace_of
 
 CAUSAL = MASKS["causal"].spec()
@@ -32,19 +31,21 @@ TRACES: dict[str, Callable[[], AttentionTrace]] = {
     "300 tokens": lambda: random_trace(2, 300, build_mask([CAUSAL], 300, 300)),
 }
 FIGURES: dict[str, Callable[[AttentionTrace], go.Figure]] = {
-    "attention_heatmap": lambda trace: attention_heatmap(trace, head=0, role="", query=0, key=0, scale=SINGLE_HUE),
+    "attention_heatmap": lambda trace: attention_heatmap(
+        trace, survey(trace), head=0, role="", query=0, key=0, scale=SINGLE_HUE, top=1.0
+    ),
     "head_grid": lambda trace: head_grid(
-        trace, overview(trace, 0), roles(trace), selected=0, scale=SINGLE_HUE, shared_scale=True
+        trace, overview(trace), roles(trace), selected=0, scale=SINGLE_HUE, shared_scale=True
     ),
     "head_grid per head": lambda trace: head_grid(
-        trace, overview(trace, 0), roles(trace), selected=0, scale="viridis", shared_scale=False
+        trace, overview(trace), roles(trace), selected=0, scale="viridis", shared_scale=False
     ),
     "query_bars": lambda trace: query_bars(trace, head=0, query=0, key=0),
     "similarity_matrix": lambda trace: similarity_matrix(
         SIMILARITIES["cosine"].function(trace.weights), roles(trace), selected=0, scale=SINGLE_HUE, value="cosine"
     ),
     "distance_panel": lambda trace: distance_panel(
-        measured(trace, "mean_distance"), baseline(trace, "mean_distance"), roles(trace), selected=0
+        survey(trace).measures["mean_distance"], survey(trace).uniform["mean_distance"], roles(trace), selected=0
     ),
 }
 AXES = {

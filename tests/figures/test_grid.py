@@ -10,18 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attnviz.figures import head_grid
-from attnviz.figures.grid import MOST_CELLS, MOST_HEADS, MOST_SIDE, grid_height, grid_shape, overview
+from attnviz.figures.grid import grid_height, grid_shape, heads_shown, largest_shown
 from attnviz.figures.labels import escaped, visible
 from attnviz.figures.theme import LIGHT, SINGLE_HUE
+from attnviz.metrics import overview
+from attnviz.metrics.pooling import MOST_CELLS, MOST_HEADS, MOST_SIDE
 from tests.figures.test_pooling import slow_pool
 from tests.figures.traces import NASTY, random_trace, trace_of
 
 
 def grid(trace, head: int = 0, *, roles=None, scale: str = SINGLE_HUE, shared_scale: bool = True, fit: int = 8):
     names = ("",) * trace.n_heads if roles is None else roles
-    return head_grid(
-        trace, overview(trace, head), names, selected=head, scale=scale, shared_scale=shared_scale, fit=fit
-    )
+    small = overview(trace)
+    return head_grid(trace, small, names, selected=head, scale=scale, shared_scale=shared_scale, fit=fit)
 
 
 def maps_in(picture) -> dict[int, np.ndarray]:
@@ -111,7 +112,7 @@ def test_of_100_heads_the_64_around_the_chosen_one_are_shown(head: int) -> None:
 
 @pytest.mark.parametrize(("n_heads", "n"), [(1, 500), (8, 129), (16, 300), (64, 140)])
 def test_what_the_grid_draws_is_bounded(n_heads: int, n: int) -> None:
-    small = overview(random_trace(n_heads, n), 0)
+    small = overview(random_trace(n_heads, n))
 
     assert small.maps.size <= MOST_CELLS
     assert max(small.maps.shape[1:]) <= MOST_SIDE
@@ -215,10 +216,37 @@ def test_tokens_are_plain_text_in_the_description_of_the_cells() -> None:
     assert (cells["row_name"], cells["column_name"], cells["click"]) == ("query", "key", "head")
 
 
-def test_the_overview_tells_the_largest_weight_of_each_head_exactly() -> None:
+def test_the_overview_tells_the_largest_weight_of_each_query_exactly() -> None:
     trace = random_trace(5, 150)
 
-    small = overview(trace, 2)
+    small = overview(trace)
 
-    np.testing.assert_array_equal(small.largest, trace.weights.max(axis=(1, 2)).astype(np.float32))
-    assert (small.first_head, small.step_q, small.step_k, small.has_forbidden) == (0, 2, 2, False)
+    np.testing.assert_array_equal(small.largest_weight, trace.weights.max(axis=2))
+    np.testing.assert_array_equal(
+        np.fmax.reduce(small.maps, axis=(1, 2)), trace.weights.max(axis=(1, 2)).astype(np.float32)
+    )
+    assert (small.maps.shape[0], small.step_q, small.step_k, small.allowed_share) == (5, 2, 2, 1)
+
+
+@given(st.integers(1, 300), st.data())
+def test_the_heads_shown_are_a_block_of_at_most_64_with_the_chosen_one_and_blocks_share_no_head(
+    n_heads: int, data: st.DataObject
+) -> None:
+    head, other = (data.draw(st.integers(0, n_heads - 1)) for _ in range(2))
+    shown = heads_shown(head, n_heads)
+
+    assert head in shown
+    assert 1 <= len(shown) <= MOST_HEADS
+    assert shown[-1] < n_heads
+    assert (other in shown) == (heads_shown(other, n_heads) == shown)
+
+
+def test_the_scale_ends_at_the_largest_weight_of_the_heads_that_are_shown() -> None:
+    weights = np.full((70, 2, 4), 0.25)
+    weights[3, 0], weights[69, 1] = (0.4, 0.2, 0.2, 0.2), (0.3, 0.3, 0.2, 0.2)
+    small = overview(trace_of(weights))
+
+    assert [largest_shown(small, head) for head in (0, 63, 64, 69)] == np.array(
+        [0.4, 0.4, 0.3, 0.3], dtype=np.float32
+    ).tolist()
+    assert grid(trace_of(weights), 66).data[0].zmax == np.float32(0.3)

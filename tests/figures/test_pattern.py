@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attnviz import AttentionTrace
 from attnviz.figures import attention_heatmap
 from attnviz.figures.labels import escaped, short, visible
-from attnviz.figures.pattern import MOST_SIDE, MOST_TICKS, Window, fitting_window
+from attnviz.figures.pattern import MOST_SIDE, MOST_TICKS, fitting_window, is_exact, map_part
 from attnviz.figures.theme import SINGLE_HUE
+from attnviz.metrics import survey
+from attnviz.metrics.pooling import Window
 from attnviz.registries import MASKS
 from tests.figures.traces import NASTY, random_trace, sentence_trace, trace_of
 
 FULL, CAUSAL = MASKS["full"].spec(), MASKS["causal"].spec()
 
 
-def drawn(trace, head: int = 0, **changed):
-    options = {"role": "", "query": 0, "key": 0, "scale": SINGLE_HUE, **changed}
-    return attention_heatmap(trace, head=head, **options)
+def drawn(trace: AttentionTrace, head: int = 0, **changed: Any) -> go.Figure:
+    found = survey(trace)
+    of_its_own = float(np.nanmax(found.measures["largest_weight"][head], initial=0.0)) or 1.0
+    options: dict[str, Any] = {"role": "", "query": 0, "key": 0, "scale": SINGLE_HUE, "top": of_its_own, **changed}
+    return attention_heatmap(trace, found, head=head, **options)
 
 
 def cells_of(picture) -> np.ndarray:
@@ -125,7 +133,7 @@ def test_each_head_is_drawn_with_its_own_mask() -> None:
 def test_a_shared_scale_ends_at_its_top_for_every_head(top: float) -> None:
     trace = sentence_trace("abcd", FULL)
 
-    ends = {drawn(trace, head=head, shared_top=top).data[0].zmax for head in range(trace.n_heads)}
+    ends = {drawn(trace, head=head, top=top).data[0].zmax for head in range(trace.n_heads)}
 
     assert ends == {top}
 
@@ -203,6 +211,14 @@ def test_a_long_head_shows_the_largest_weight_of_each_block_in_its_place() -> No
     np.testing.assert_allclose(values[blocks >= 0], blocks[blocks >= 0], atol=0.002 * trace.weights.max())
 
 
+@pytest.mark.parametrize("window", [None, Window(20, 290, 0, 300), Window(7, 9, 250, 260)])
+def test_weights_that_are_computed_before_make_the_same_picture(window: Window | None) -> None:
+    trace = random_trace(2, 300, np.tril(np.ones((300, 300), dtype=bool)))
+    part = map_part(trace, 1, window or Window(0, 300, 0, 300))
+
+    assert drawn(trace, head=1, window=window, part=part) == drawn(trace, head=1, window=window)
+
+
 def test_few_tokens_ask_for_no_exact_values() -> None:
     assert not drawn(sentence_trace("abc", FULL)).layout.meta["cells"]["zoom"]
 
@@ -227,5 +243,5 @@ def test_no_window_is_the_whole_map_and_a_window_inside_is_rounded_to_cells() ->
 
 @pytest.mark.parametrize(("side", "exact"), [(MOST_SIDE, True), (MOST_SIDE + 1, False)])
 def test_a_window_is_exact_up_to_256_tokens(side: int, exact: bool) -> None:
-    assert Window(0, side, 0, 3).is_exact is exact
-    assert Window(0, 3, 5, 5 + side).is_exact is exact
+    assert is_exact(Window(0, side, 0, 3)) is exact
+    assert is_exact(Window(0, 3, 5, 5 + side)) is exact

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz import masked_softmax
-from attnviz.figures.pooling import max_pooled, pool_factor
-from tests.strategies import seeds
+from attnviz import AttentionTrace, masked_softmax
+from attnviz.metrics.pooling import Window, pool_factor, pooled_window
+from tests.figures.traces import trace_of
+from tests.strategies import in_small_blocks, seeds
 
 
 def slow_pool(weights: np.ndarray, mask: np.ndarray, most: int) -> np.ndarray:
@@ -25,29 +27,50 @@ def slow_pool(weights: np.ndarray, mask: np.ndarray, most: int) -> np.ndarray:
     return pooled
 
 
-@given(
-    n_q=st.integers(1, 40),
-    n_k=st.integers(1, 40),
-    most=st.integers(1, 12),
-    share=st.sampled_from([0.05, 0.5, 1.0]),
-    per_head=st.booleans(),
-    seed=seeds,
-)
+@st.composite
+def masked_traces(draw: st.DrawFn) -> AttentionTrace:
+    """Two heads whose mask they share or not; some forbid nearly everything."""
+    n_q, n_k = draw(st.integers(1, 40)), draw(st.integers(1, 40))
+    rng = np.random.default_rng(draw(seeds))
+    mask = rng.random((draw(st.sampled_from([1, 2])), n_q, n_k)) < draw(st.sampled_from([0.05, 0.5, 1.0]))
+    scores = rng.normal(0, 4, (2, n_q, n_k))
+    tokens = [""] * max(n_q, n_k)
+    return trace_of(masked_softmax(scores, mask).astype(np.float32), mask, scores=scores, tokens=tokens)
+
+
+@given(masked_traces(), st.integers(1, 12), st.integers(1, 200))
 def test_pooling_keeps_the_largest_weight_of_each_block_and_blocks_that_are_all_forbidden(
-    n_q: int, n_k: int, most: int, share: float, per_head: bool, seed: int
+    trace: AttentionTrace, most: int, cells: int
 ) -> None:
-    rng = np.random.default_rng(seed)
-    mask = rng.random((2 if per_head else 1, n_q, n_k)) < share
-    weights = masked_softmax(rng.normal(0, 4, (2, n_q, n_k)), mask).astype(np.float32)
-    right = slow_pool(weights, mask, most)
+    right = slow_pool(trace.weights, trace.mask, most)
 
-    pooled = max_pooled(weights, mask, most)
+    with in_small_blocks(cells):
+        for head in range(2):
+            pooled = pooled_window(trace, head, Window(0, trace.n_q, 0, trace.n_k), most)
 
-    assert pooled.dtype == np.float32
-    assert pooled.shape == right.shape
-    assert max(pooled.shape[1:]) <= most
-    np.testing.assert_array_equal(np.isnan(pooled), np.isnan(right))
-    np.testing.assert_array_equal(pooled, right.astype(np.float32))
+            assert pooled.dtype == np.float32
+            assert pooled.shape == right.shape[1:]
+            assert max(pooled.shape) <= most
+            np.testing.assert_array_equal(np.isnan(pooled), np.isnan(right[head]))
+            np.testing.assert_array_equal(pooled, right[head].astype(np.float32))
+
+
+@given(masked_traces(), st.integers(1, 12), st.integers(1, 200), st.booleans(), st.data())
+def test_a_window_is_pooled_as_if_it_were_a_map_of_its_own(
+    trace: AttentionTrace, most: int, cells: int, is_kept: bool, data: st.DataObject
+) -> None:
+    top, left = (data.draw(st.integers(0, count - 1)) for count in (trace.n_q, trace.n_k))
+    bottom, right = data.draw(st.integers(top + 1, trace.n_q)), data.draw(st.integers(left + 1, trace.n_k))
+    part = (slice(None), slice(top, bottom), slice(left, right))
+    slow = slow_pool(trace.weights[part], trace.mask[part], most)
+
+    with in_small_blocks(cells):
+        for head in range(2):
+            some = trace if is_kept else replace(trace, kept=None)
+            pooled = pooled_window(some, head, Window(top, bottom, left, right), most)
+
+            np.testing.assert_array_equal(np.isnan(pooled), np.isnan(slow[head]))
+            np.testing.assert_allclose(pooled, slow[head], rtol=0, atol=1e-6)
 
 
 @given(st.integers(1, 5000), st.integers(1, 300))

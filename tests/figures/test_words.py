@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 
-from attnviz import AttentionConfig, attend
+from attnviz import AttentionConfig, AttentionTrace, attend
 from attnviz.figures import alt, answers
 from attnviz.figures.answers import Habit, habits, named, quoted
-from attnviz.figures.grid import overview
+from attnviz.figures.grid import heads_shown
 from attnviz.figures.labels import visible
-from attnviz.metrics import most_alike
-from attnviz.numbers import MINUS, THIN_SPACE, counted, significant
+from attnviz.metrics import most_alike, overview, survey
+from attnviz.numbers import MINUS, THIN_SPACE, counted, percent, significant
 from attnviz.registries import MASKS, SIMILARITIES
-from attnviz.tables import baseline, cell_summary, measured
+from attnviz.tables import cell_summary
 from tests.figures.traces import NASTY, random_trace, sentence_trace, trace_of
-from tests.strategies import configs
+from tests.strategies import configs, in_small_blocks
 
 CAUSAL_4 = np.tril(np.ones((4, 4), dtype=bool))
 PREVIOUS = np.eye(4)[[0, 0, 1, 2]]
@@ -25,12 +28,21 @@ FIRST = np.eye(4)[[0, 0, 0, 0]]
 NO_ROLES = ("",) * 8
 
 
-def distance_answer(trace, roles=NO_ROLES) -> str:
-    return answers.distance_answer(measured(trace, "mean_distance"), baseline(trace, "mean_distance"), roles)
+def distance_answer(trace: AttentionTrace, roles: Sequence[str] = NO_ROLES) -> str:
+    found = survey(trace)
+    return answers.distance_answer(found.measures["mean_distance"], found.uniform["mean_distance"], roles)
 
 
-def grid_answer(trace) -> str:
-    return answers.grid_answer(trace, measured(trace, "largest_weight"), range(trace.n_heads))
+def grid_answer(trace: AttentionTrace) -> str:
+    return answers.grid_answer(overview(trace), range(trace.n_heads))
+
+
+def head_answer(trace: AttentionTrace, head: int, roles: Sequence[str]) -> str:
+    return answers.head_answer(trace, survey(trace), head, roles)
+
+
+def distances(trace: AttentionTrace) -> np.ndarray:
+    return survey(trace).measures["mean_distance"]
 
 
 def test_the_grid_says_how_many_heads_are_sharp() -> None:
@@ -52,7 +64,7 @@ def test_the_grid_says_how_many_queries_have_no_key(padded: int, ending: str) ->
 def test_the_grid_counts_the_heads_that_are_shown_only() -> None:
     trace = trace_of(np.stack([PREVIOUS, FIRST, np.full((4, 4), 0.25)]))
 
-    answer = answers.grid_answer(trace, measured(trace, "largest_weight"), [1, 2])
+    answer = answers.grid_answer(overview(trace), range(1, 3))
 
     assert answer.startswith("1 of 2 heads gives")
 
@@ -107,7 +119,7 @@ def test_where_nothing_is_allowed_the_answers_say_so() -> None:
     trace = trace_of(np.zeros((2, 3, 3)), np.zeros((3, 3), dtype=bool))
 
     assert distance_answer(trace) == "No query has a key it may attend to."
-    assert answers.head_answer(trace, 0, NO_ROLES) == "The mask allows no pair: every weight is 0."
+    assert head_answer(trace, 0, NO_ROLES) == "The mask allows no pair: every weight is 0."
     assert grid_answer(trace) == (
         "0 of 2 heads give at least half of the attention to a single key, on average. "
         "3 queries have no key allowed: weights and output are 0."
@@ -129,7 +141,8 @@ def test_where_nothing_is_allowed_the_answers_say_so() -> None:
 def test_where_a_heads_attention_goes_stands_beside_what_a_uniform_head_gives_there(
     weights: np.ndarray, place: str, share: float, uniform: float
 ) -> None:
-    found = habits(trace_of(weights[None], CAUSAL_4), 0)
+    trace = trace_of(weights[None], CAUSAL_4)
+    found = habits(trace, survey(trace), 0)
 
     assert (found[0].place, found[0].share, found[0].uniform) == (place, share, pytest.approx(uniform))
     assert [habit.share for habit in found] == sorted((habit.share for habit in found), reverse=True)
@@ -139,16 +152,16 @@ def test_queries_without_a_key_do_not_lower_a_share() -> None:
     weights = np.array([[[0.0, 0, 0], [0, 1, 0], [0, 0, 1]]])
     mask = np.array([[False] * 3, [True] * 3, [True] * 3])
 
-    assert answers.head_answer(trace_of(weights, mask), 0, ("mirror",)) == (
+    assert head_answer(trace_of(weights, mask), 0, ("mirror",)) == (
         f"Head 0 (mirror) gives 100{THIN_SPACE}% of its attention to the token itself; "
         f"a uniform head would give 33.3{THIN_SPACE}%."
     )
 
 
 def test_with_fewer_queries_than_keys_the_token_itself_is_at_the_end() -> None:
-    weights = np.eye(5)[[3, 4]][None]
+    trace = trace_of(np.eye(5)[[3, 4]][None])
 
-    assert habits(trace_of(weights), 0)[0] == Habit("the token itself", 1.0, 0.2)
+    assert habits(trace, survey(trace), 0)[0] == Habit("the token itself", 1.0, 0.2)
 
 
 def test_a_cell_is_answered_with_weight_rank_score_and_the_uniform_share() -> None:
@@ -188,7 +201,7 @@ def test_the_answers_agree_with_the_numbers_of_any_setting(config: AttentionConf
         assert f"rank {cell.rank}{tied} of {cell.allowed_keys} allowed key" in answer
     else:
         assert answer.startswith("It gives nothing to key 0 ")
-    for sentence in (redundancy, answer, distance_answer(trace, roles), answers.head_answer(trace, 0, roles)):
+    for sentence in (redundancy, answer, distance_answer(trace, roles), head_answer(trace, 0, roles)):
         assert sentence.endswith(".")
         assert "nan" not in sentence.replace(visible(config.tokens[0]), "").split()
 
@@ -217,12 +230,15 @@ def test_a_head_is_called_by_its_number_and_name() -> None:
 def test_the_alt_text_of_the_grid_tells_sizes_names_and_how_much_is_forbidden() -> None:
     trace = trace_of(np.stack([PREVIOUS, UNIFORM]), CAUSAL_4)
 
-    assert alt.head_grid(trace, [0, 1], ("before", "even")) == (
+    assert alt.head_grid(trace, overview(trace), range(2), ("before", "even")) == (
         "Heatmaps of 2 heads, 4 queries (rows) by 4 keys (columns) each: before, even. "
         "37.5 % of the cells are drawn as forbidden."
     )
     free = trace_of(np.ones((1, 1, 1)))
-    assert alt.head_grid(free, [0], ("",)) == "Heatmaps of 1 head, 1 query (rows) by 1 key (columns) each."
+    assert (
+        alt.head_grid(free, overview(free), range(1), ("",))
+        == "Heatmaps of 1 head, 1 query (rows) by 1 key (columns) each."
+    )
 
 
 def test_the_alt_text_of_a_head_tells_the_favourite_key_of_its_first_twelve_queries() -> None:
@@ -251,11 +267,11 @@ def test_the_alt_texts_of_similarity_and_distance_tell_their_range_and_means() -
     assert alt.similarity(np.array([[1.0, 0.25], [0.25, 1.0]])) == (
         "Matrix of cosine similarity between 2 heads, from 0.250 to 1."
     )
-    assert alt.distance(measured(trace, "mean_distance"), ("before", "")) == (
+    assert alt.distance(distances(trace), ("before", "")) == (
         "Mean distance of each head in tokens: head 0 (before) 0.750, head 1 1.50."
     )
     many = random_trace(17, 3)
-    assert alt.distance(measured(many, "mean_distance"), ("",) * 17).endswith(", ….")
+    assert alt.distance(distances(many), ("",) * 17).endswith(", ….")
 
 
 @pytest.mark.parametrize(
@@ -263,21 +279,39 @@ def test_the_alt_texts_of_similarity_and_distance_tell_their_range_and_means() -
 )
 def test_the_alt_text_of_many_heads_counts_those_that_are_shown(head: int) -> None:
     trace = random_trace(100, 3)
-    small = overview(trace, head)
-    shown = range(small.first_head, small.first_head + len(small.maps))
+    shown = heads_shown(head, 100)
 
-    assert alt.head_grid(trace, shown, ("",) * 100).startswith(f"Heatmaps of {len(shown)} heads, 3 queries")
+    text = alt.head_grid(trace, overview(trace), shown, ("",) * 100)
+
+    assert shown == (range(64) if head < 64 else range(64, 100))
+    assert text.startswith(f"Heatmaps of {len(shown)} heads, 3 queries")
 
 
 def test_a_designed_head_is_held_against_what_it_is_made_for() -> None:
     uniform = np.tril(np.ones((4, 4))) / np.arange(1, 5)[:, None]
 
-    answer = answers.head_answer(trace_of(uniform[None], CAUSAL_4), 0, ("previous token",))
+    answer = head_answer(trace_of(uniform[None], CAUSAL_4), 0, ("previous token",))
 
     assert answer == (
         f"Head 0 (previous token) gives 36.1{THIN_SPACE}% of its attention to the token before; "
         f"no better than a uniform head, which gives 36.1{THIN_SPACE}%."
     )
+
+
+@pytest.mark.parametrize("is_kept", [True, False], ids=["kept", "not kept"])
+def test_after_dropout_the_share_that_is_gone_and_the_sums_of_the_rows_are_told(is_kept: bool) -> None:
+    config = AttentionConfig(tuple("abcdefghij"), masks=(MASKS["full"].spec(),), dropout=0.4)
+    kept = attend(config)
+    trace = kept if is_kept else replace(kept, kept=None)
+    after = kept.in_training().weights[2]
+    gone = percent(float((after == 0).mean()))
+    least, most = (significant(float(total)) for total in (after.sum(axis=1).min(), after.sum(axis=1).max()))
+
+    with in_small_blocks(10):
+        answer = answers.dropout_answer(trace, 2)
+
+    assert 0.3 < (after == 0).mean() < 0.5
+    assert answer == f"{gone} of the weights are dropped; a row now sums to between {least} and {most} instead of 1."
 
 
 def test_pairs_that_are_equally_alike_are_counted() -> None:

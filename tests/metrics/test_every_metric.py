@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz import AttentionConfig, attend, build_mask, masked_softmax
+from attnviz.core.rows import rows_of
 from attnviz.metrics import mean_over_queries, uniform_weights
 from attnviz.registries import MASKS, METRICS, SIMILARITIES
 from attnviz.registry import Spec
@@ -27,7 +28,7 @@ every_metric = pytest.mark.parametrize("name", METRICS.names())
 
 
 def measure(name: str, weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    return METRICS[name].function(weights, mask)
+    return METRICS[name].function(rows_of(weights, mask))
 
 
 def random_heads(n_heads: int, mask: np.ndarray, seed: int) -> np.ndarray:
@@ -44,6 +45,8 @@ def uniform_by_hand(name: str, row: list[bool], place: int) -> float:
         "entropy": math.log2(len(keys)),
         "normalised_entropy": 1.0,
         "largest_weight": 1 / len(keys),
+        "top_mass": min(5, len(keys)) / len(keys),
+        "first_key": row[0] / len(keys),
         "mean_distance": sum(abs(place - key) for key in keys) / len(keys),
     }[name]
 
@@ -125,8 +128,9 @@ def test_every_measure_stays_within_its_bounds(specs: tuple[Spec, ...], n: int, 
     allowed = np.broadcast_to(mask.sum(axis=-1), (4, n))
     slack = 1e-12
 
-    entropy, share, largest, distance = (
-        measure(name, weights, mask) for name in ("entropy", "normalised_entropy", "largest_weight", "mean_distance")
+    entropy, share, largest, distance, five, first = (
+        measure(name, weights, mask)
+        for name in ("entropy", "normalised_entropy", "largest_weight", "mean_distance", "top_mass", "first_key")
     )
 
     defined = allowed > 0
@@ -134,15 +138,17 @@ def test_every_measure_stays_within_its_bounds(specs: tuple[Spec, ...], n: int, 
     assert ((share >= 0) & (share <= 1 + slack))[allowed > 1].all()
     assert ((largest <= 1 + slack) & (largest * allowed >= 1 - slack))[defined].all()
     assert ((distance >= 0) & (distance <= n - 1 + slack))[defined].all()
+    assert ((five <= 1 + slack) & (five >= largest) & (five * allowed >= np.minimum(allowed, 5) - slack))[defined].all()
+    assert ((first >= 0) & (first <= largest))[defined].all()
 
 
 def test_no_measure_gives_the_same_number_to_every_head_as_the_mean_of_a_map_would() -> None:
-    mask = np.ones((1, 4, 4), dtype=bool)
-    heads = np.concatenate([uniform_weights(mask), np.eye(4)[None], masked_softmax(np.arange(16.0).reshape(1, 4, 4))])
-    np.testing.assert_allclose(heads.mean(axis=(1, 2)), 0.25, err_msg="1 / n whatever the head does")
+    mask = np.ones((1, 8, 8), dtype=bool)
+    heads = np.concatenate([uniform_weights(mask), np.eye(8)[None], masked_softmax(np.arange(64.0).reshape(1, 8, 8))])
+    np.testing.assert_allclose(heads.mean(axis=(1, 2)), 0.125, err_msg="1 / n whatever the head does")
 
     for entry in METRICS:
-        values = mean_over_queries(entry.function(heads, mask))
+        values = mean_over_queries(measure(entry.name, heads, mask))
         assert len({round(value, 9) for value in values.tolist()}) > 1, entry.name
 
 

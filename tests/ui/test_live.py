@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from attnviz import AttentionTrace
 from attnviz.figures import attention_heatmap, head_grid
-from attnviz.figures.grid import overview
 from attnviz.figures.theme import DARK_FOR_LIGHT, LIGHT, SINGLE_HUE, figure
+from attnviz.metrics import overview, survey
 from attnviz.registries import MASKS
 from attnviz.ui import live
 from attnviz.ui.live import MOST_EXACT, Words, encoded
@@ -26,6 +27,10 @@ WORDS = Words("Where?", "“<b>” & $x$ 🙂 שלום", "caption\nof two lines"
 
 def heatmap(z: np.ndarray, low: float = 0.0, high: float = 1.0) -> go.Figure:
     return figure([{"type": "heatmap", "z": z, "zmin": low, "zmax": high}], {"height": 300})
+
+
+def pattern(trace: AttentionTrace, scale: str = SINGLE_HUE) -> go.Figure:
+    return attention_heatmap(trace, survey(trace), head=0, role="", query=0, key=0, scale=scale, top=1.0)
 
 
 def sent(picture: go.Figure):
@@ -116,7 +121,7 @@ def test_in_a_grid_sent_in_levels_weights_of_0_stay_weights_and_forbidden_cells_
     n = 64
     mask = np.tril(np.ones((n, n), dtype=bool))
     trace = random_trace(16, n, mask)
-    small = overview(trace, 0)
+    small = overview(trace)
     picture = head_grid(trace, small, ("",) * 16, selected=0, scale=SINGLE_HUE, shared_scale=shared_scale)
     before = np.asarray(picture.data[0].z)
 
@@ -134,7 +139,7 @@ def test_in_a_grid_sent_in_levels_weights_of_0_stay_weights_and_forbidden_cells_
 
 
 def test_a_head_of_the_largest_exact_size_is_not_sent_in_levels() -> None:
-    picture = attention_heatmap(random_trace(1, 256), head=0, role="", query=0, key=0, scale=SINGLE_HUE)
+    picture = pattern(random_trace(1, 256))
 
     back = sent(picture)
 
@@ -143,8 +148,7 @@ def test_a_head_of_the_largest_exact_size_is_not_sent_in_levels() -> None:
 
 
 def test_nasty_tokens_arrive_as_they_are_shown() -> None:
-    trace = sentence_trace(NASTY, MASKS["causal"].spec())
-    picture = attention_heatmap(trace, head=0, role="", query=0, key=0, scale="viridis")
+    picture = pattern(sentence_trace(NASTY, MASKS["causal"].spec()), "viridis")
 
     layout = sent(picture).figure["layout"]
 
@@ -153,7 +157,7 @@ def test_nasty_tokens_arrive_as_they_are_shown() -> None:
 
 
 def test_colours_are_sent_in_the_light_palette_with_what_replaces_them() -> None:
-    back = sent(attention_heatmap(random_trace(1, 4), head=0, role="", query=0, key=0, scale=SINGLE_HUE))
+    back = sent(pattern(random_trace(1, 4)))
 
     colours = [colour for _, colour in back.trace()["colorscale"]]
     assert colours == list(LIGHT.weights)

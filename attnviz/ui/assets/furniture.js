@@ -3,6 +3,7 @@
 
 const FONT = "11px";
 const ROW_PITCH = 13;
+const SLANTED_PITCH = 17;
 const SIZES = { top: 6, right: 12, tick: 6, title: 22, number: 20 };
 const canvas = document.createElement("canvas").getContext("2d");
 
@@ -81,10 +82,17 @@ function shown(labels, [from, to], size, pitch) {
   const first = Math.max(0, Math.ceil(Math.min(from, to)));
   const last = Math.min(labels.length - 1, Math.floor(Math.max(from, to)));
   const cell = size / Math.abs(to - from);
-  const step = Math.max(1, Math.ceil(pitch / cell));
+  const least = Math.max(1, Math.ceil(pitch / cell));
+  const step = labels.numbered ? round(least) : least;
   const places = [];
   for (let i = Math.ceil(first / step) * step; i <= last; i += step) places.push([i, ((i - from) / (to - from)) * size]);
   return places;
+}
+
+// The next of 1, 2, 5, 10, 20, 50...
+function round(step) {
+  const ten = 10 ** Math.floor(Math.log10(step));
+  return ten * [1, 2, 5, 10].find((times) => times * ten >= step);
 }
 
 function rowLabels(ticks, place, range) {
@@ -96,7 +104,7 @@ function rowLabels(ticks, place, range) {
 }
 
 function columnLabels(ticks, place, range) {
-  const pitch = place.slanted ? ROW_PITCH : 8;
+  const pitch = place.slanted ? SLANTED_PITCH : 8;
   return shown(ticks.x, range, place.wide, pitch).map(([i, at]) => {
     const made = element("span", place.slanted ? "av-column av-slanted" : "av-column", ticks.x[i]);
     Object.assign(made.style, { left: `${place.left + at}px`, top: `${place.top + place.high + 3}px` });
