@@ -182,10 +182,10 @@ def test_while_there_is_no_word_the_query_is_kept() -> None:
 @pytest.mark.parametrize(
     ("link", "problem"),
     [
-        ({"n_tokens": "1e99"}, "`n_tokens` must be a whole number from 1 to 2048 tokens; got n_tokens=1e99. Try 32."),
+        ({"n_tokens": "1e99"}, "`n_tokens` must be a whole number from 1 to 32768 tokens; got n_tokens=1e99. Try 32."),
         (
             {"n_tokens": "99999"},
-            "`n_tokens` must be a whole number from 1 to 2048 tokens; got n_tokens=99999. Try 2048.",
+            "`n_tokens` must be a whole number from 1 to 32768 tokens; got n_tokens=99999. Try 32768.",
         ),
         ({"seed": "-1"}, "`seed` must be a whole number from 0 to 999999; got seed=-1. Try 0."),
         ({"sharpness": "nan"}, "`sharpness` must be a number from 0 to 8; got sharpness=nan. Try 1.0."),
@@ -285,7 +285,7 @@ def test_a_text_longer_than_allowed_is_cut_by_a_link_and_refused_by_the_scenario
     "changes",
     [
         {"n_tokens": 0},
-        {"n_tokens": 2049},
+        {"n_tokens": 32_769},
         {"d_model": 1},
         {"n_heads": 0},
         {"sharpness": -0.1},
@@ -319,7 +319,7 @@ def test_a_sentence_is_split_into_words_and_vectors_are_numbered() -> None:
 
 @given(scenarios())
 def test_the_attention_setting_has_every_choice_of_the_scenario(scenario: Scenario) -> None:
-    config = adapted(scenario, input="vectors", n_tokens=5).config()
+    config = adapted(scenario, input="vectors", n_tokens=5, n_keys=7).config()
 
     assert (config.d_model, config.n_heads, config.seed) == (scenario.d_model, scenario.n_heads, scenario.seed)
     assert (config.masks, config.position) == (scenario.masks, scenario.position)

@@ -93,18 +93,28 @@ def test_a_bad_name_or_number_is_refused_in_words(changed: dict[str, Any], kind:
 
 
 def test_too_many_weights_are_refused_with_the_number_of_heads_that_fits() -> None:
-    message = refusal(tokens=("a",) * 3000, n_heads=16)
+    message = refusal(tokens=("a",) * 30_000, n_heads=16)
 
     assert message == (
-        "`n_heads` times the square of the length must be at most 67,108,864 weights; "
-        "got n_heads=16, n_tokens=3000. Try 4 heads or fewer, or a shorter length."
+        "`n_heads` times the square of the length must be at most 8,589,934,592 weights; "
+        "got n_heads=16, n_tokens=30000. Try 8 heads or fewer, or a shorter length."
     )
-    assert AttentionConfig(("a",) * 3000, n_heads=4).n_heads == 4
+    assert AttentionConfig(("a",) * 30_000, n_heads=8).n_heads == 8
 
 
 def test_a_length_that_fits_no_number_of_heads_is_refused_with_the_length_alone() -> None:
-    assert refusal(tokens=("a",) * 8193, n_heads=1).endswith("got n_heads=1, n_tokens=8193. Try a shorter length.")
-    assert AttentionConfig(("a",) * 8192, n_heads=1).n_q == 8192
+    message = refusal(tokens=("a",) * 92_682, n_heads=1)
+
+    assert message.endswith("got n_heads=1, n_tokens=92682. Try a shorter length.")
+    assert AttentionConfig(("a",) * 92_681, n_heads=1).n_q == 92_681
+
+
+def test_a_width_that_is_too_much_for_the_length_is_refused_with_the_width_that_fits() -> None:
+    assert refusal(tokens=("a",) * 32_768, d_model=512, n_heads=8) == (
+        "`d_model` times the length must be at most 8,388,608 numbers; got d_model=512, 32768 tokens. "
+        "Try 256 columns or fewer, or a shorter length."
+    )
+    assert AttentionConfig(("a",) * 32_768, d_model=256, n_heads=8).d_model == 256
 
 
 def test_the_sizes_follow_from_the_setting() -> None:

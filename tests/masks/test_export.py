@@ -104,10 +104,10 @@ def test_the_program_of_a_causal_mask_is_one_that_a_reader_understands() -> None
         "mask: broadcasts to (head, q, k); True = may attend, the opposite of nn.MultiheadAttention.\n"
         '"""\n\n'
         "import numpy as np\n\n\n"
-        "def causal(q, k, *, align='bottom-right'):\n"
+        "def causal(q, k, n_q, *, align='bottom-right'):\n"
         '    """A query may attend to itself and to the keys before it, as in a decoder."""\n'
-        '    offset = k.shape[1] - q.shape[0] if align == "bottom-right" else 0\n'
-        "    return k <= q + offset\n\n\n"
+        '    first = k.shape[1] - n_q if align == "top-left" else 0\n'
+        "    return k <= q - first\n\n\n"
         "n_q, n_k, n_heads = 4, 6, 1\n"
         "q = np.arange(n_k - n_q, n_k)[:, None]\n"
         "k = np.arange(n_k)[None, :]\n"

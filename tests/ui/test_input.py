@@ -77,11 +77,11 @@ def test_rotary_positions_refuse_an_odd_d_head_in_words_and_keep_the_page(page_n
 
 @every_page
 def test_too_many_weights_are_refused_before_they_are_computed(page_name: str, open_page: Opener) -> None:
-    app = open_page(page_name, {"input": "vectors", "n_tokens": "2048", "n_heads": "32"})
+    app = open_page(page_name, {"input": "vectors", "n_tokens": "32768", "n_heads": "32"})
 
     assert errors(app) == [
-        "`n_heads` times the square of the length must be at most 67,108,864 weights; "
-        "got n_heads=32, n_tokens=2048. Try 16 heads or fewer, or a shorter length."
+        "`n_heads` times the square of the length must be at most 8,589,934,592 weights; "
+        "got n_heads=32, n_tokens=32768. Try 8 heads or fewer, or a shorter length."
     ]
 
 

@@ -15,6 +15,6 @@ from attnviz.ui import compute, sentences
 def test_the_time_is_said_in_a_unit_that_fits_it(seconds: float, said: str) -> None:
     shown = compute.shown_layer(Scenario())
 
-    sentence = sentences.setting(Scenario(), replace(shown, layer=replace(shown.layer, seconds=seconds)))
+    sentence = sentences.setting(Scenario(), replace(shown, layer=replace(shown.layer, trace_seconds=seconds)))
 
     assert sentence.endswith(f"FLOP, {said.replace(' ', THIN_SPACE)}.")
