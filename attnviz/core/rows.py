@@ -14,7 +14,7 @@ from attnviz.core.softmax import summed_product
 from attnviz.core.tiles import Rooms, Scorer, for_each, used_columns
 from attnviz.shapes import HeadMask, KPositions, PerQuery, QPositions, Weights
 
-USUAL_CELLS = 1 << 21
+USUAL_CELLS = 1 << 22
 MOST_CELLS = 1 << 23
 LEAST_ROWS = 32
 Made = TypeVar("Made")
@@ -82,7 +82,7 @@ def rows_of(weights: Weights, mask: HeadMask) -> Rows:
 
 
 def row_blocks(n_heads: int, rows: range, n_k: int) -> list[range]:
-    """Rows in blocks of at most about 2^21 weights of all heads, but 32 rows where these have at most 2^23."""
+    """Rows in blocks of at most about 2^22 weights of all heads, but 32 rows where these have at most 2^23."""
     wide = max(n_heads * n_k, 1)
     step = max(1, USUAL_CELLS // wide, min(LEAST_ROWS, MOST_CELLS // wide))
     return [range(start, min(start + step, rows.stop)) for start in range(rows.start, rows.stop, step)]

@@ -41,11 +41,11 @@ def masked_softmax(
            [0., 0.]])
     """
     weights = np.empty_like(scores)
-    softmax_into(weights, scores.copy(), None if mask is None else np.broadcast_to(mask, scores.shape))
+    with np.errstate(over="ignore", invalid="ignore"):
+        softmax_into(weights, scores.copy(), None if mask is None else np.broadcast_to(mask, scores.shape))
     return weights
 
 
-@np.errstate(over="ignore", invalid="ignore")
 def softmax_into(
     weights: Float[np.ndarray, "*rows k"],
     scores: Float[np.ndarray, "*rows k"],
@@ -119,8 +119,10 @@ def summed_product(left: Float[np.ndarray, "*rows k"], right: Float[np.ndarray, 
     >>> summed_product(np.array([[1.0, 2.0]]), np.array([3.0, 4.0]))
     array([11.])
     """
+    pieces = [slice(start, start + PIECE) for start in range(0, left.shape[-1], PIECE)]
+    if len(pieces) == 1:
+        return np.vecdot(left, right).astype(np.float64)
     total = np.zeros(np.broadcast_shapes(left.shape, right.shape)[:-1])
-    for start in range(0, left.shape[-1], PIECE):
-        piece = slice(start, start + PIECE)
+    for piece in pieces:
         total += np.vecdot(left[..., piece], right[..., piece])
     return total

@@ -138,37 +138,44 @@ class Scorer:
         to count as 0 where they hold larger numbers, or none.
         """
         kv_head = head // (self.query.shape[0] // self.key.shape[0])
-        query, key = self.query[head, block.rows], self.key[kv_head, columns]
+        query = self.query[head, block.rows]
         mask = block.mask_of(head)
         allowed = None if mask is None or mask[:, columns].all() else mask[:, columns]
         bias = None if block.bias is None else block.bias[head, :, columns]
-        sizes = self.key_sizes[kv_head, columns]
-        used = np.ones(sizes.shape, dtype=bool) if allowed is None else np.logical_or.reduce(allowed, axis=0)
-        most = sizes[used].max(initial=0.0)
-        has_junk = not (sizes[~used] <= most).all()
-        if has_junk:
-            key = np.where(used[:, None], key, key.dtype.type(0))
-        largest = float(self.query_sizes[head, block.rows].max(initial=0.0) * most) * abs(self.scale)
+        used = None if allowed is None else np.logical_or.reduce(allowed, axis=0)
+        key, most = self._keys(kv_head, columns, used)
+        largest = float(self.query_sizes[head, block.rows].max(initial=0.0)) * most * abs(self.scale)
         if bias is not None:
             largest += float(np.abs(bias).max(initial=0.0))
         is_exact = query.dtype != np.float32 or largest * query.shape[1] ** 0.5 <= LARGEST_EXACT_IN_FLOAT32
         if not is_exact:
-            is_long = has_junk or self.key.size > MOST_WIDE
+            is_kept = np.may_share_memory(key, self.key) and self.key.size <= MOST_WIDE
             query = query.astype(np.float64)
-            key = key.astype(np.float64) if is_long else self._wide_keys[kv_head, columns]
+            key = self._wide_keys[kv_head, columns] if is_kept else key.astype(np.float64)
         shifted = rooms.room("shifted", weights.shape, weights.dtype) if with_entropy else None
         narrow = weights if shifted is None else shifted
         scores = narrow if is_exact else rooms.room("wide", weights.shape, np.dtype(np.float64))
-        with np.errstate(invalid="ignore", over="ignore"):
-            np.matmul(query * query.dtype.type(self.scale), key.T, out=scores)
-            if self.softcap is not None:
-                np.tanh(np.divide(scores, self.softcap, out=scores), out=scores)
-                scores *= self.softcap
-            if bias is not None:
-                scores += bias
+        np.matmul(query * query.dtype.type(self.scale), key.T, out=scores)
+        if self.softcap is not None:
+            np.tanh(np.divide(scores, self.softcap, out=scores), out=scores)
+            scores *= self.softcap
+        if bias is not None:
+            scores += bias
         sink = None if self.sinks is None else float(self.sinks[head])
         bound = largest if is_exact else max(largest, SMALL_SCORE + 1)
         return softmax_into(weights, scores, allowed, sink=sink, largest=bound, shifted=shifted)
+
+    def _keys(
+        self, kv_head: int, columns: slice, used: Bool[np.ndarray, " k"] | None
+    ) -> tuple[Float[np.ndarray, "k d_head"], float]:
+        """Keys, those that are not used made 0 where they are larger than all that are; and the largest norm."""
+        key, sizes = self.key[kv_head, columns], self.key_sizes[kv_head, columns]
+        if used is None:
+            return key, float(sizes.max(initial=0.0))
+        most = sizes[used].max(initial=0.0)
+        if not (sizes[~used] <= most).all():
+            key = np.where(used[:, None], key, key.dtype.type(0))
+        return key, float(most)
 
     @cached_property
     def _wide_keys(self) -> Keys:
@@ -212,19 +219,26 @@ def tiles(n_heads: int, n_q: int, n_k: int) -> list[Tile]:
 def for_each(work: Callable[[T], Made], every: Iterable[T], n_cells: int) -> Iterator[Made]:
     """What the work gives for each part, in order; done on several threads where there is much of it.
 
+    Numbers that are not finite, or overflow, give no warnings.
+
     Notes
     -----
     Only a few parts are handed to the threads ahead of time, so that long work of one reader leaves room for others,
     and stops soon after nobody asks for its next result.
     """
+
+    def quiet(part: T) -> Made:
+        with np.errstate(invalid="ignore", over="ignore"):
+            return work(part)
+
     if n_cells < TILE_CELLS:
-        yield from map(work, every)
+        yield from map(quiet, every)
         return
     waiting: deque[Future[Made]] = deque()
     with _blas.limit(limits=1, user_api="blas"):
         try:
             for part in every:
-                waiting.append(_pool.submit(work, part))
+                waiting.append(_pool.submit(quiet, part))
                 if len(waiting) > 2 * N_THREADS:
                     yield waiting.popleft().result()
             while waiting:
