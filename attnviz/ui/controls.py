@@ -144,10 +144,11 @@ def _view() -> None:
 
 def _link(scenario: Scenario) -> None:
     with st.container(horizontal=True, gap="small"):
-        with st.popover("Copy link", width="stretch"):
+        folded = st.popover("Copy link", width="stretch", key="link", on_change="rerun")
+        if folded.open:
             base = (st.context.url or "").partition("?")[0]
             query = urlencode(scenario.to_query())
-            st.code(f"{base}?{query}" if query else base, language=None, wrap_lines=True)
+            folded.code(f"{base}?{query}" if query else base, language=None, wrap_lines=True)
         st.button("Reset", on_click=session.resetter, width="stretch")
 
 
