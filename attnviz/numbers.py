@@ -72,10 +72,19 @@ def percent(share: float) -> str:
     return f"{significant(100 * share)}{THIN_SPACE}%"
 
 
+def grouped(count: int) -> str:
+    """A whole number with thin spaces between its thousands.
+
+    >>> print(grouped(12345).replace(THIN_SPACE, " "))
+    12 345
+    """
+    return f"{count:,}".replace(",", THIN_SPACE)
+
+
 def counted(count: int, one: str, many: str | None = None) -> str:
     """A count with its noun.
 
     >>> counted(1, "head"), counted(8, "head")
     ('1 head', '8 heads')
     """
-    return f"{count:,}".replace(",", THIN_SPACE) + " " + (one if count == 1 else many or f"{one}s")
+    return f"{grouped(count)} {one if count == 1 else many or f'{one}s'}"

@@ -29,6 +29,8 @@ Bias: TypeAlias = Float[np.ndarray, "#head #q #k"]
 Weights: TypeAlias = Float[np.ndarray, "head q k"]
 MapPart: TypeAlias = Float[np.ndarray, "row column"]
 MaskRow: TypeAlias = Bool[np.ndarray, " k"]
+Counts: TypeAlias = Int[np.ndarray, " q"]
+HasKeys: TypeAlias = Bool[np.ndarray, " q"]
 Context: TypeAlias = Float[np.ndarray, "head q d_value"]
 Output: TypeAlias = Float[np.ndarray, "q d_out"]
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 import os
 import platform
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
-from kernel import kernel, without_blas_settings
+from kernel import kernel, processor, without_blas_settings
 
 from attnviz import merge_heads, scaled_dot_product_attention, split_heads
 from attnviz.core.pairs import pairs_of
@@ -203,31 +205,41 @@ def lab_rows(threads: int) -> list[Row]:
     ]
 
 
+def measured(threads: int) -> list[str]:
+    """All rows for one number of threads, in a process that has so many processors from its start."""
+    torch.set_num_threads(threads)
+    rows: list[Row] = []
+    with torch.no_grad():
+        for length in LENGTHS:
+            rows += [*attention_rows(length, threads), layer_row(length, threads), statistics_row(length, threads)]
+        rows.append(causal_row(threads))
+    return [str(row) for row in (*rows, *(lab_rows(threads) if threads > 1 else ()))]
+
+
 def main() -> None:
     if "--kernel-of-environment" not in sys.argv:
         without_blas_settings()
-    rows: list[Row] = []
-    everywhere = os.sched_getaffinity(0)
+    if "--threads" in sys.argv:
+        print(*measured(int(sys.argv[sys.argv.index("--threads") + 1])), sep="\n")
+        return
+    everywhere = sorted(os.sched_getaffinity(0))
+    rows: list[str] = []
     for threads in (1, 2):
-        os.sched_setaffinity(0, set(sorted(everywhere)[:threads]))
-        torch.set_num_threads(threads)
-        with torch.no_grad():
-            for length in LENGTHS:
-                rows += [*attention_rows(length, threads), layer_row(length, threads), statistics_row(length, threads)]
-                print(*rows[-4:], sep="\n", flush=True)
-            rows.append(causal_row(threads))
-            print(rows[-1], flush=True)
-    rows += lab_rows(2)
+        command = [sys.executable, *sys.argv, "--threads", str(threads)]
+        keep = partial(os.sched_setaffinity, 0, everywhere[:threads])
+        done = subprocess.run(command, check=True, capture_output=True, text=True, preexec_fn=keep)
+        rows += done.stdout.splitlines()
+        print(done.stdout, flush=True)
     text = [
         "# Results of the core's benchmark",
         "",
         f"{HEADS} heads of {D_HEAD} columns in float32; the last rows {LAB_HEADS} heads in float64. Median times.",
         f"Python {platform.python_version()}, NumPy {np.__version__}, {kernel()}, PyTorch {torch.__version__}, "
-        f"{len(everywhere)} processors. “Times”: how often our time fits into the other.",
+        f"{processor()}, {len(everywhere)} processors. “Times”: how often our time fits into the other.",
         "",
         "| comparison | length | threads | ours (ms) | other (ms) | times | target |",
         "|---|---|---|---|---|---|---|",
-        *map(str, rows),
+        *rows,
         "",
     ]
     RESULTS.write_text("\n".join(text), encoding="utf-8")

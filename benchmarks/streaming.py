@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import psutil
-from kernel import kernel, without_blas_settings
+from kernel import kernel, processor, without_blas_settings
 
 from attnviz.core.pairs import pairs_of
 from attnviz.core.rows import Rows, streamed
@@ -76,7 +76,8 @@ def main() -> None:
         "",
         "Entropy, mean distance, top-5 mass, weight on the first key, largest weight, column mass and maps of 128 "
         f"cells a side of {HEADS} heads of {D_HEAD} columns in float32. Error: of the entropy (nats), against float64.",
-        f"Python {platform.python_version()}, NumPy {np.__version__}, {kernel()}, {os.cpu_count()} processors.",
+        f"Python {platform.python_version()}, NumPy {np.__version__}, {kernel()}, {processor()}, "
+        f"{os.cpu_count()} processors.",
         "",
         "| length | seconds | CPU a weight (ns) | target | extra memory (MB) | target | error | target |",
         "|---|---|---|---|---|---|---|---|",

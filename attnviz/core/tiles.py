@@ -204,9 +204,13 @@ def scorer(
     sinks: PerHead | None,
 ) -> Scorer:
     """What computes the weights of any tile."""
+    return Scorer(query, key, scale, pairs, softcap, sinks, _sizes(query), _sizes(key))
+
+
+def _sizes(vectors: Float[np.ndarray, "head token d_head"]) -> Float[np.ndarray, "head token"]:
+    """Euclidean norms, in float64 one head after the other."""
     with np.errstate(over="ignore", invalid="ignore"):
-        sizes = [np.sqrt(np.vecdot(x, x, dtype=np.float64)) for x in (query, key)]
-    return Scorer(query, key, scale, pairs, softcap, sinks, sizes[0], sizes[1])
+        return np.stack([np.sqrt(np.vecdot(x, x, dtype=np.float64)) for x in vectors])
 
 
 def tiles(n_heads: int, n_q: int, n_k: int) -> list[Tile]:

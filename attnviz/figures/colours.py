@@ -84,6 +84,24 @@ class WeightScale:
         return {"colorscale": self.colorscale(), "zmin": self.lowest, "zmax": self.top}
 
 
+@dataclass(frozen=True)
+class MaskScale(WeightScale):
+    """Two colours: a pair may attend, or it is forbidden."""
+
+    name: str = "mask"
+    top: float = 1.0
+    has_forbidden: bool = True
+
+    def colorscale(self) -> list[list[object]]:
+        """Plotly colour scale of the two."""
+        return [[0.0, LIGHT.forbidden], [0.6, LIGHT.forbidden], [0.6, LIGHT.soft], [1.0, LIGHT.soft]]
+
+    def colorbar(self, title: str = "") -> dict[str, object]:
+        """Both colours by name."""
+        bar = super().colorbar(title)
+        return bar | {"tickvals": [self.forbidden_value, 1.0], "ticktext": ["forbidden", "may attend"]}
+
+
 def rounded_top(largest: float) -> float:
     """End of the scale for a largest weight: 1 from a half on, else the largest weight itself.
 

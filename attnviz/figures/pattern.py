@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import plotly.graph_objects as go
 
@@ -12,7 +14,7 @@ from attnviz.figures.meta import Cells, Ticks, plain_labels, tick_labels
 from attnviz.figures.theme import LIGHT, axis, figure, layout
 from attnviz.metrics import Survey
 from attnviz.metrics.pooling import LARGE_SIDE, Window, pool_factor, pooled_window
-from attnviz.shapes import MapPart
+from attnviz.shapes import HasKeys, MapPart
 
 MOST_SIDE = LARGE_SIDE
 MOST_TICKS = 40
@@ -71,25 +73,43 @@ def attention_heatmap(
     Axes are the numbers 0...n-1 with the tokens as tick text; a query without an allowed key is marked with ⊘.
     """
     shown = window or Window(0, trace.n_q, 0, trace.n_k)
-    step_q = pool_factor(shown.bottom - shown.top, MOST_SIDE)
-    step_k = pool_factor(shown.right - shown.left, MOST_SIDE)
     values = map_part(trace, head, shown) if part is None else part
     colours = WeightScale(scale, top, found.small.allowed_share < 1)
+    has_keys = np.broadcast_to(found.small.has_keys, (trace.n_heads, trace.n_q))[head]
     cells = Cells(
         value="weight",
         heads=(head,),
         roles=(role,),
         rows=plain_labels(trace.query_tokens),
         columns=plain_labels(trace.key_tokens),
+        click="cell",
+    )
+    return map_figure(trace, values, cells, colours, shown, query=query, key=key, has_keys=has_keys)
+
+
+def map_figure(
+    trace: AttentionTrace,
+    values: MapPart,
+    cells: Cells,
+    colours: WeightScale,
+    shown: Window,
+    *,
+    query: int,
+    key: int,
+    has_keys: HasKeys,
+) -> go.Figure:
+    """A window of a map with the tokens on its axes, and the chosen cell framed; NaN is drawn as forbidden."""
+    step_q = pool_factor(shown.bottom - shown.top, MOST_SIDE)
+    step_k = pool_factor(shown.right - shown.left, MOST_SIDE)
+    empty = {int(row): EMPTY_ROW for row in np.flatnonzero(~has_keys)}
+    placed = replace(
+        cells,
         rows_per_cell=step_q,
         columns_per_cell=step_k,
         first_row=shown.top,
         first_column=shown.left,
-        click="cell",
         zoom=max(trace.n_q, trace.n_k) > MOST_SIDE,
     )
-    has_keys = np.broadcast_to(found.small.has_keys, (trace.n_heads, trace.n_q))[head]
-    empty = {int(row): EMPTY_ROW for row in np.flatnonzero(~has_keys)}
     ticks = Ticks(
         x=tick_labels(trace.key_tokens),
         y=tick_labels(trace.query_tokens, empty),
@@ -106,7 +126,7 @@ def attention_heatmap(
         "hoverinfo": "none",
     }
     picture = layout(
-        meta=cells.to_meta(ticks),
+        meta=placed.to_meta(ticks),
         shapes=[
             _box(-0.5, -0.5, trace.n_k - 0.5, trace.n_q - 0.5, 1, LIGHT.line),
             _box(key - 0.5, query - 0.5, key + 0.5, query + 0.5, 2.5),

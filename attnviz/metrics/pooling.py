@@ -114,18 +114,28 @@ class Overview:
         Queries and keys in one block.
     largest_weight
         Largest weight of each query; 0 where it has no allowed key.
-    has_keys
-        Whether a query may attend to any key.
-    allowed_share
-        Share of the pairs that the mask allows.
+    n_allowed
+        Keys that each query may attend to.
+    n_k
+        Keys that there are.
     """
 
     maps: Float[np.ndarray, "head row column"]
     step_q: int
     step_k: int
     largest_weight: PerQuery
-    has_keys: Bool[np.ndarray, "#head q"]
-    allowed_share: float
+    n_allowed: Int[np.ndarray, "#head q"]
+    n_k: int
+
+    @property
+    def has_keys(self) -> Bool[np.ndarray, "#head q"]:
+        """Whether a query may attend to any key."""
+        return self.n_allowed > 0
+
+    @property
+    def allowed_share(self) -> float:
+        """Share of the pairs that the mask allows."""
+        return float(self.n_allowed.mean()) / self.n_k
 
 
 class Overlook:
@@ -140,7 +150,7 @@ class Overlook:
     def __init__(self, trace: AttentionTrace) -> None:
         side = min(MOST_SIDE, int((MOST_CELLS / min(trace.n_heads, MOST_HEADS)) ** 0.5))
         self.pool = Pool(trace.n_heads, Window(0, trace.n_q, 0, trace.n_k), side)
-        self._n_pairs = trace.n_q * trace.n_k
+        self._n_k = trace.n_k
         self._largest: list[PerQuery] = []
         self._n_allowed: list[Int[np.ndarray, "#head q"]] = []
 
@@ -157,14 +167,13 @@ class Overlook:
 
     def overview(self) -> Overview:
         """What has been gathered."""
-        n_allowed = np.concatenate(self._n_allowed, axis=1)
         return Overview(
             maps=self.pool.maps,
             step_q=self.pool.step_q,
             step_k=self.pool.step_k,
             largest_weight=np.concatenate(self._largest, axis=1),
-            has_keys=n_allowed > 0,
-            allowed_share=float(n_allowed.sum()) / (len(n_allowed) * self._n_pairs),
+            n_allowed=np.concatenate(self._n_allowed, axis=1),
+            n_k=self._n_k,
         )
 
 

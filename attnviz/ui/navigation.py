@@ -26,6 +26,7 @@ class MenuItem:
 
 MENU = (
     MenuItem("playground", "Playground", ":material/grid_view:"),
+    MenuItem("masks", "Masks", ":material/grid_on:"),
     MenuItem("heads", "Heads", ":material/compare:"),
 )
 

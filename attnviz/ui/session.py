@@ -243,6 +243,30 @@ def resetter() -> None:
     show(Scenario())
 
 
+def clicked_cell(key: str) -> tuple[int, int] | None:
+    """Query and key of the cell that was clicked in the live figure with this key."""
+    clicked = (st.session_state.get(key) or {}).get("click")
+    if not isinstance(clicked, Mapping):
+        return None
+    places = [place for place in (clicked.get("query"), clicked.get("key")) if type(place) is int and place >= 0]
+    return (places[0], places[1]) if len(places) == 2 else None
+
+
+def view(key: str, default: Value) -> Value:
+    """What a control of the page alone, which is no part of the scenario, shows."""
+    return st.session_state.get(key, default)
+
+
+def earlier(name: str) -> list[str]:
+    """Texts that were remembered under this name, the latest last."""
+    return list(st.session_state.get(f"attnviz.earlier.{name}", []))
+
+
+def remember(name: str, texts: Sequence[str]) -> None:
+    """Keep texts under this name, the latest 100 of them."""
+    st.session_state[f"attnviz.earlier.{name}"] = list(texts)[-100:]
+
+
 def click_setter(key: str) -> Callable[[], None]:
     """A callback that takes the head, query or key clicked in the live figure with this key."""
 

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attnviz.figures import head_grid
-from attnviz.figures.grid import grid_height, grid_shape, heads_shown, largest_shown
+from attnviz.figures.grid import heads_shown, largest_shown
 from attnviz.figures.labels import escaped, visible
+from attnviz.figures.montage import grid_height, grid_shape
 from attnviz.figures.theme import LIGHT, SINGLE_HUE
 from attnviz.metrics import overview
 from attnviz.metrics.pooling import MOST_CELLS, MOST_HEADS, MOST_SIDE

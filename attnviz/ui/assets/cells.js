@@ -54,6 +54,7 @@ export function nameOf(cells, cell, value, quantised) {
   }
   const pooled = cell.row !== cell.lastRow || cell.column !== cell.lastColumn;
   if (value < cells.lowest - 1e-9) lines.push(line(strong("forbidden by the mask")));
+  else if (!cells.value) lines.push(line(strong(pooled ? "some pairs may attend" : "may attend")));
   else lines.push(line(`${pooled ? "largest " : ""}${cells.value} `, strong(`${quantised ? "≈ " : ""}${number(value, quantised ? 2 : 4)}`)));
   return lines;
 }

@@ -154,7 +154,15 @@ export function legend(box, data, layout) {
   box.replaceChildren(...(heatmap ? scale(heatmap) : series.map(sample)));
 }
 
+function patch(hue, text) {
+  const made = element("span", "av-patch");
+  made.style.background = hue;
+  return [made, element("span", "", text)];
+}
+
 function scale({ colorscale, zmin, zmax, colorbar }) {
+  // Without a title the colours are names, not a range.
+  if (!colorbar.title.text) return [...patch(colorscale[0][1], colorbar.ticktext[0]), ...patch(colorscale.at(-1)[1], colorbar.ticktext.at(-1))];
   const share = (value) => (value - zmin) / (zmax - zmin);
   const zero = share(0);
   const inside = colorscale.filter(([place]) => place >= zero - 1e-9);
@@ -164,11 +172,7 @@ function scale({ colorscale, zmin, zmax, colorbar }) {
   const values = colorbar.ticktext.filter((_, i) => colorbar.tickvals[i] >= -1e-9);
   const parts = [element("span", "", colorbar.title.text.replace(/<br>/g, " ")), element("span", "av-number", values[0]), bar, element("span", "av-number", values.at(-1))];
   const other = colorbar.ticktext.find((_, i) => colorbar.tickvals[i] < -1e-9);
-  if (other) {
-    const patch = element("span", "av-patch");
-    patch.style.background = colorscale[0][1];
-    parts.push(patch, element("span", "", other));
-  }
+  if (other) parts.push(...patch(colorscale[0][1], other));
   return parts;
 }
 

@@ -1,0 +1,106 @@
+"""Drawing a mask by clicking on its picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import streamlit as st
+
+from attnviz.core.trace import AttentionTrace
+from attnviz.masks import decode_drawing, drawing_of, encode_drawing, toggled
+from attnviz.masks.drawing import LARGEST_SIDE, LINES
+from attnviz.numbers import counted
+from attnviz.scenario import Scenario
+from attnviz.shapes import Mask
+from attnviz.ui import session
+
+PICTURE = "mask_picture"
+LABELS = {"cell": "Cell", "row": "Row", "column": "Column", "diagonal": "Diagonal", "band": "Band"}
+
+
+def is_drawn(scenario: Scenario) -> bool:
+    """Whether the mask on screen is a drawing."""
+    return scenario.mask.name == "drawn"
+
+
+def on_canvas(text: str, side: int) -> Mask:
+    """A drawing on a canvas of this side: cut where it is larger, with forbidden cells where it is smaller.
+
+    >>> on_canvas("1-gA", 2).astype(int)
+    array([[1, 0],
+           [0, 0]])
+    """
+    drawn = decode_drawing(text)[:side, :side]
+    canvas = np.zeros((side, side), dtype=bool)
+    canvas[: len(drawn), : len(drawn)] = drawn
+    return canvas
+
+
+def after_click(text: str, kind: str, query: int, key: int, *, n_q: int, n_k: int) -> str:
+    """The drawing with the clicked line switched; a query's row is its place among the keys."""
+    row = query + n_k - n_q
+    if row < 0:
+        return text
+    return encode_drawing(toggled(on_canvas(text, n_k), kind, row, key))
+
+
+def tools(scenario: Scenario, trace: AttentionTrace) -> None:
+    """What a click switches, undo, and the way from the mask on screen to a drawing of it."""
+    if trace.n_k > LARGEST_SIDE:
+        st.caption(f"A mask can be drawn on up to {LARGEST_SIDE} keys; here are {counted(trace.n_k, 'key')}.")
+        return
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        if is_drawn(scenario):
+            st.segmented_control(
+                "A click switches",
+                LINES,
+                key="drawing.kind",
+                format_func=LABELS.__getitem__,
+                default="cell",
+                required=True,
+                help="The whole line through the clicked cell is set to what that cell becomes. A band reaches from "
+                "the main diagonal to the clicked one.",
+            )
+            st.button("Undo", on_click=_undo, disabled=not session.earlier("drawing"), help="One click back.")
+        else:
+            st.button(
+                "Draw on this mask",
+                on_click=_start(scenario, trace.n_k),
+                help="Makes a drawing of the three masks together, of the first head; then every click changes it.",
+            )
+
+
+def on_click(scenario: Scenario, trace: AttentionTrace) -> Callable[[], None]:
+    """What a click on the picture does: in a drawing it switches cells, else it chooses query and key."""
+    if not is_drawn(scenario) or trace.n_k > LARGEST_SIDE:
+        return session.click_setter(PICTURE)
+    before = str(scenario.mask["drawing"])
+
+    def draw() -> None:
+        cell = session.clicked_cell(PICTURE)
+        if cell is None:
+            return
+        kind = str(session.view("drawing.kind", "cell"))
+        session.remember("drawing", [*session.earlier("drawing"), before])
+        after = after_click(before, kind, *cell, n_q=trace.n_q, n_k=trace.n_k)
+        session.setter(**{"mask.drawing": after, "query": cell[0], "key": cell[1]})()
+
+    return draw
+
+
+def _start(scenario: Scenario, side: int) -> Callable[[], None]:
+    def start() -> None:
+        session.remember("drawing", [])
+        drawing = drawing_of(scenario.masks, side)
+        changes = {"mask": "drawn", "mask.drawing": drawing, "sparsity": "dense", "padding": "no_padding"}
+        session.setter(**changes)()
+
+    return start
+
+
+def _undo() -> None:
+    texts = session.earlier("drawing")
+    if texts:
+        session.remember("drawing", texts[:-1])
+        session.setter(**{"mask.drawing": texts[-1]})()

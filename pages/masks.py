@@ -1,0 +1,21 @@
+import streamlit as st
+
+from attnviz.ui import compute, controls, mask_panels, progress, sentences, show
+from attnviz.ui.page import page
+
+with page("Masks", question="Which keys may each query look at?") as scenario:
+    shown = compute.shown_layer(scenario)
+    layer = shown.layer
+    progress.survey(layer)
+    show.sentence(sentences.setting(scenario, shown), shown.notes)
+
+    large, beside = st.columns([3, 2], gap="medium")
+    with beside:
+        head = controls.head_picker(layer)
+        query, key = controls.cell_picker(layer)
+        mask_panels.keys_per_query(layer, head, query)
+    with large:
+        mask_panels.picture(scenario, layer, head, query, key)
+
+    mask_panels.composition(scenario, layer, head)
+    mask_panels.code(scenario, layer)

@@ -1,0 +1,107 @@
+"""The page about masks: its picture, drawing by clicks, undo, the three parts, and the mask as code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.masks import build_mask, decode_drawing, encode_drawing
+from attnviz.registries import MASKS
+from attnviz.ui import drawing
+from tests.ui.conftest import Opener, errors, link_of, ran
+from tests.ui.drawn import pictures
+
+CAUSAL_WINDOW = {"mask": "causal", "sparsity": "sliding_window", "sparsity.window": "3"}
+
+
+def allowed_in(app: AppTest, name: str = "mask_picture") -> np.ndarray:
+    return np.asarray(pictures(app)[name].trace()["z"]) == 1
+
+
+def pressed(app: AppTest, label: str) -> AppTest:
+    (button,) = [button for button in app.button if button.label == label]
+    return ran(button.click().run())
+
+
+def test_the_picture_shows_what_all_three_masks_allow(open_app: Opener) -> None:
+    app = open_app({**CAUSAL_WINDOW, "padding": "padding_left", "padding.padded": "2"}, page="masks")
+
+    specs = [
+        MASKS["causal"].spec(),
+        MASKS["sliding_window"].spec(window=3),
+        MASKS["padding_left"].spec(padded=2),
+    ]
+    expected = build_mask(specs, 11, 11)
+    np.testing.assert_array_equal(allowed_in(app), expected)
+    said = pictures(app)["mask_picture"].header["answer"]
+    assert said.startswith(f"{int(expected.sum())} of 121 pairs are allowed")
+    assert said.endswith("a query sees 0 to 3 keys, 2.18 on average.")
+    assert "⊘ marks a query with no key allowed." in pictures(app)["mask_picture"].header["caption"]
+
+
+def test_the_three_masks_stand_side_by_side_with_what_they_make_together(open_app: Opener) -> None:
+    header = pictures(open_app(CAUSAL_WINDOW, page="masks"))["composition"].header
+
+    assert header["answer"] == (
+        "Structure allows 54.5\u202f% of the pairs, sparsity 40.5\u202f%, padding 100\u202f%; "
+        "all three together 24.8\u202f%."
+    )
+
+
+def test_a_drawing_starts_from_the_masks_on_screen(open_app: Opener) -> None:
+    app = pressed(open_app(CAUSAL_WINDOW, page="masks"), "Draw on this mask")
+
+    expected = build_mask([MASKS["causal"].spec(), MASKS["sliding_window"].spec(window=3)], 11, 11)
+    np.testing.assert_array_equal(allowed_in(app), expected)
+    assert link_of(app) == {"mask": "drawn", "mask.drawing": encode_drawing(expected)}
+
+
+@pytest.mark.parametrize("name", [name for name in MASKS.names("Structure") if name != "drawn"])
+def test_a_drawing_may_start_from_any_structure(name: str, open_app: Opener) -> None:
+    app = pressed(open_app({"mask": name}, page="masks"), "Draw on this mask")
+
+    np.testing.assert_array_equal(allowed_in(app), build_mask([MASKS[name].spec()], 11, 11))
+
+
+def test_where_nothing_is_drawn_a_click_chooses_query_and_key(open_app: Opener) -> None:
+    picture = pictures(open_app(page="masks"))["mask_picture"]
+
+    assert picture.figure["layout"]["meta"]["cells"]["click"] == "cell"
+    assert picture.header["caption"].startswith("Click a cell to choose its query and key;")
+
+
+def test_more_than_64_keys_cannot_be_drawn_and_the_page_says_so(open_app: Opener) -> None:
+    app = open_app({"input": "vectors", "n_tokens": "65"}, page="masks")
+
+    assert [caption.value for caption in app.caption] == ["A mask can be drawn on up to 64 keys; here are 65 keys."]
+    assert [button.label for button in app.button if "Draw" in button.label] == []
+
+
+def test_with_fewer_queries_than_keys_a_click_switches_the_row_of_the_place_among_the_keys() -> None:
+    after = drawing.after_click("3-m4A", "cell", 0, 0, n_q=2, n_k=3)
+
+    assert decode_drawing(after).astype(int).tolist() == [[1, 0, 0], [0, 1, 0], [1, 1, 1]]
+    assert drawing.after_click("3-m4A", "cell", 0, 0, n_q=5, n_k=3) == "3-m4A", "this query stands before the keys"
+
+
+@pytest.mark.parametrize("library", ["NumPy", "PyTorch SDPA", "FlexAttention"])
+def test_the_mask_is_there_as_code(library: str, open_app: Opener) -> None:
+    app = open_app(CAUSAL_WINDOW, page="masks")
+
+    group = next(group for group in app.get("button_group") if group.key == "mask_code")
+    ran(group.set_value(library).run())
+
+    code = app.main.get("code")[0].value
+    assert "mask = mask & causal(q, k, n_q, align='bottom-right')" in code
+    assert ("flex_attention(" in code, "F.scaled_dot_product_attention(" in code) == (
+        library == "FlexAttention",
+        library == "PyTorch SDPA",
+    )
+
+
+def test_the_trained_model_has_its_masks_on_the_page_too(open_app: Opener) -> None:
+    app = open_app({"input": "trained", "mask": "causal"}, page="masks")
+
+    assert errors(app) == []
+    np.testing.assert_array_equal(allowed_in(app), np.tril(np.ones((13, 13), dtype=bool)))
