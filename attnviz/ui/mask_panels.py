@@ -81,7 +81,7 @@ def composition(scenario: Scenario, layer: Layer, head: int) -> None:
     together = np.logical_and.reduce(list(masks.values()))
     shares = [float(mask.mean()) for mask in masks.values()]
     show.figure(
-        mask_row({**masks, "All three": together}, trace),
+        mask_row({**masks, "All three": together}, trace, fit=4 if session.fitting_maps("composition") > 4 else 2),
         key="composition",
         words=Words(
             "What do the three masks make together?",

@@ -4,7 +4,7 @@
 const FONT = "11px";
 const ROW_PITCH = 13;
 const SLANTED_PITCH = 17;
-const SIZES = { top: 6, right: 12, tick: 6, title: 22, number: 20 };
+const SIZES = { top: 6, right: 12, tick: 6, title: 22, number: 20, numbers: 34 };
 const canvas = document.createElement("canvas").getContext("2d");
 
 function element(name, className, text) {
@@ -24,7 +24,7 @@ function widest(labels, family) {
 export function arrange(layout, width, family) {
   const ticks = layout.meta?.ticks ?? {};
   const { xaxis, yaxis } = layout;
-  const left = (ticks.y ? widest(ticks.y, family) + SIZES.tick : 4) + SIZES.title;
+  const left = (ticks.y ? widest(ticks.y, family) + SIZES.tick : yaxis.showticklabels === false ? 4 : SIZES.numbers) + SIZES.title;
   const room = Math.max(40, width - left - SIZES.right);
   const square = yaxis.scaleanchor === "x";
   const aspect = Math.abs(yaxis.range[1] - yaxis.range[0]) / Math.abs((xaxis.range?.[1] ?? 1) - (xaxis.range?.[0] ?? 0));

@@ -232,7 +232,7 @@ function relabel(figure) {
 
 // How many maps fit side by side decides how the grid of heads is laid out; 8 is what the server takes for granted.
 function tellFit(figure) {
-  if (figure.cells?.click !== "head") return;
+  if (!figure.cells || (figure.cells.click !== "head" && figure.cells.heads.length < 2)) return;
   const fit = Math.max(2, Math.min(8, Math.floor(figure.width / (figure.width < 560 ? 80 : 112))));
   if (fit !== (figure.fit ?? 8)) figure.component.setStateValue("fit", fit);
   figure.fit = fit;
