@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from attnviz.figures.labels import escaped
 from attnviz.figures.meta import Ticks
-from attnviz.figures.theme import LIGHT, axis, figure, layout
+from attnviz.figures.theme import LEGEND, LIGHT, axis, figure, layout
 from attnviz.metrics import mean_over_queries
 from attnviz.shapes import PerQuery, UniformPerQuery
 
@@ -56,15 +56,7 @@ def distance_panel(
     picture = layout(
         meta=Ticks(y=tuple(_named(head, roles) for head in range(n_heads)), strong=selected).to_meta(),
         showlegend=True,
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "y": 1.02,
-            "yanchor": "bottom",
-            "font": {"size": 11, "color": LIGHT.muted},
-            "itemclick": False,
-            "itemdoubleclick": False,
-        },
+        legend=LEGEND,
         xaxis=axis("distance from query to key (tokens)", rangemode="tozero", showgrid=True, gridcolor=LIGHT.line),
         yaxis=axis(
             "head",

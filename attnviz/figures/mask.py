@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import plotly.graph_objects as go
+from jaxtyping import Bool
 
 from attnviz.core.trace import AttentionTrace
 from attnviz.figures.colours import MaskScale, with_forbidden
@@ -13,7 +14,7 @@ from attnviz.figures.labels import escaped
 from attnviz.figures.meta import Cells, plain_labels
 from attnviz.figures.montage import arranged, montage_figure, placed
 from attnviz.figures.pattern import map_figure
-from attnviz.figures.theme import LIGHT, axis, figure, layout
+from attnviz.figures.theme import LEGEND, LIGHT, axis, figure, layout
 from attnviz.metrics.pooling import Window, pool_factor
 from attnviz.shapes import Counts, HasKeys, MapPart, Mask
 
@@ -94,15 +95,7 @@ def keys_allowed(n_allowed: Counts, trace: AttentionTrace, *, query: int) -> go.
     }
     picture = layout(
         showlegend=True,
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "y": 1.02,
-            "yanchor": "bottom",
-            "font": {"size": 11, "color": LIGHT.muted},
-            "itemclick": False,
-            "itemdoubleclick": False,
-        },
+        legend=LEGEND,
         xaxis=axis("query", range=[-0.5, trace.n_q - 0.5], showgrid=False),
         yaxis=axis("allowed keys", range=[0, max(int(n_allowed.max()), 1) * 1.05], showgrid=True, gridcolor=LIGHT.line),
         height=300,
@@ -110,6 +103,6 @@ def keys_allowed(n_allowed: Counts, trace: AttentionTrace, *, query: int) -> go.
     return figure([line, chosen], picture)
 
 
-def _pooled(mask: Mask, step: int) -> Mask:
+def _pooled(mask: Mask, step: int) -> Bool[np.ndarray, "row column"]:
     rows = np.logical_or.reduceat(mask, range(0, mask.shape[0], step), axis=0)
     return np.logical_or.reduceat(rows, range(0, mask.shape[1], step), axis=1)

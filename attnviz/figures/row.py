@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from attnviz.core.trace import AttentionTrace
 from attnviz.figures.labels import escaped, short
 from attnviz.figures.meta import Ticks
-from attnviz.figures.theme import LIGHT, axis, figure, layout
+from attnviz.figures.theme import LEGEND, LIGHT, axis, figure, layout
 
 MOST_KEYS = 24
 
@@ -59,15 +59,7 @@ def query_bars(trace: AttentionTrace, *, head: int, query: int, key: int) -> go.
     picture = layout(
         meta=Ticks(y=tuple(labels), strong=keys.index(key)).to_meta(),
         showlegend=True,
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "y": 1.02,
-            "yanchor": "bottom",
-            "font": {"size": 11, "color": LIGHT.muted},
-            "itemclick": False,
-            "itemdoubleclick": False,
-        },
+        legend=LEGEND,
         bargap=0.25,
         xaxis=axis("weight", rangemode="tozero", showgrid=True, gridcolor=LIGHT.line, nticks=5),
         yaxis=axis(

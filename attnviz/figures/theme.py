@@ -81,6 +81,15 @@ def _pairs() -> dict[str, str]:
 
 
 DARK_FOR_LIGHT: dict[str, str] = _pairs()
+LEGEND: dict[str, object] = {
+    "orientation": "h",
+    "x": 0,
+    "y": 1.02,
+    "yanchor": "bottom",
+    "font": {"size": 11, "color": LIGHT.muted},
+    "itemclick": False,
+    "itemdoubleclick": False,
+}
 
 
 def recoloured(value: object) -> object:

@@ -13,9 +13,20 @@ import pytest
 from plotly.utils import PlotlyJSONEncoder
 
 from attnviz import AttentionTrace, build_mask
-from attnviz.figures import attention_heatmap, distance_panel, head_grid, query_bars, similarity_matrix
+from attnviz.figures import (
+    attention_heatmap,
+    distance_panel,
+    head_grid,
+    keys_allowed,
+    mask_heatmap,
+    mask_row,
+    query_bars,
+    similarity_matrix,
+)
+from attnviz.figures.pattern import map_part
 from attnviz.figures.theme import DARK_FOR_LIGHT, SINGLE_HUE, recoloured
 from attnviz.metrics import overview, survey
+from attnviz.metrics.pooling import Window
 from attnviz.registries import MASKS, SIMILARITIES
 from tests.figures.traces import NASTY, random_trace, sentence_trace, trace_of
 
@@ -40,6 +51,17 @@ FIGURES: dict[str, Callable[[AttentionTrace], go.Figure]] = {
     "head_grid per head": lambda trace: head_grid(
         trace, overview(trace), roles(trace), selected=0, scale="viridis", shared_scale=False
     ),
+    "mask_heatmap": lambda trace: mask_heatmap(
+        trace,
+        map_part(trace, 0, Window(0, trace.n_q, 0, trace.n_k)),
+        Window(0, trace.n_q, 0, trace.n_k),
+        head=0,
+        query=0,
+        key=0,
+        has_keys=overview(trace).has_keys[0],
+    ),
+    "mask_row": lambda trace: mask_row({"<one>": trace.mask[0], "both": trace.mask[0]}, trace),
+    "keys_allowed": lambda trace: keys_allowed(overview(trace).n_allowed[0], trace, query=0),
     "query_bars": lambda trace: query_bars(trace, head=0, query=0, key=0),
     "similarity_matrix": lambda trace: similarity_matrix(
         SIMILARITIES["cosine"].function(trace.weights), roles(trace), selected=0, scale=SINGLE_HUE, value="cosine"
@@ -52,10 +74,14 @@ AXES = {
     "attention_heatmap": ("key (column)", "query (row)"),
     "head_grid": ("key (column)", "query (row)"),
     "head_grid per head": ("key (column)", "query (row)"),
+    "mask_heatmap": ("key (column)", "query (row)"),
+    "mask_row": ("key (column)", "query (row)"),
+    "keys_allowed": ("query", "allowed keys"),
     "query_bars": ("weight", "key"),
     "similarity_matrix": ("head (column)", "head (row)"),
     "distance_panel": ("tokens", "head"),
 }
+UPWARD = {"keys_allowed"}
 every_figure = pytest.mark.parametrize("name", FIGURES)
 every_trace = pytest.mark.parametrize("kind", TRACES)
 
@@ -106,7 +132,7 @@ def test_both_axes_of_a_figure_are_named(name: str, kind: str) -> None:
 def test_the_first_row_of_a_figure_is_on_top_and_no_axis_has_categories(name: str, kind: str) -> None:
     layout = FIGURES[name](TRACES[kind]()).layout
 
-    assert layout.yaxis.range[0] > layout.yaxis.range[1]
+    assert (layout.yaxis.range[0] > layout.yaxis.range[1]) == (name not in UPWARD)
     for axis in (layout.xaxis, layout.yaxis):
         assert axis.type in (None, "linear")
         assert all(isinstance(place, int | float) for place in axis.tickvals or ())

@@ -216,6 +216,8 @@ def test_the_first_cell_on_screen_is_a_word_that_finds_its_other_occurrence(open
 
 def test_the_link_to_copy_is_the_link_in_the_address_bar(open_app: Opener) -> None:
     app = open_app({"text": "a & b=c", "n_heads": "4"})
+    app.session_state["link"] = True
+    ran(app.run())
 
     assert app.sidebar.get("code")[0].value.partition("?")[2] == "text=a+%26+b%3Dc&n_heads=4"
 

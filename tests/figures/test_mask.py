@@ -1,0 +1,91 @@
+"""Pictures of masks: which cells are allowed, what their numbers say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from attnviz.figures import answers, keys_allowed, mask_heatmap, mask_row
+from attnviz.figures.colours import MaskScale
+from attnviz.figures.pattern import map_part
+from attnviz.metrics import overview
+from attnviz.metrics.pooling import Window
+from tests.figures.traces import random_trace
+
+CAUSAL_4 = np.tri(4, dtype=bool)
+
+
+def heatmap_of(mask: np.ndarray) -> np.ndarray:
+    n = len(mask)
+    trace = random_trace(1, n, mask)
+    window = Window(0, n, 0, n)
+    picture = mask_heatmap(
+        trace,
+        map_part(trace, 0, window),
+        window,
+        head=0,
+        query=0,
+        key=0,
+        has_keys=mask.any(axis=1),
+    )
+    return np.asarray(picture.data[0].z)
+
+
+@pytest.mark.parametrize("mask", [CAUSAL_4, np.eye(5, dtype=bool), np.zeros((3, 3), dtype=bool), np.ones((1, 1), bool)])
+def test_allowed_cells_are_1_and_forbidden_ones_have_the_value_of_their_own_colour(mask: np.ndarray) -> None:
+    values = heatmap_of(mask)
+
+    np.testing.assert_array_equal(values, np.where(mask, 1.0, MaskScale().forbidden_value).astype(np.float32))
+
+
+def test_a_block_of_a_long_mask_is_allowed_where_any_of_its_pairs_is() -> None:
+    mask = np.zeros((512, 512), dtype=bool)
+    mask[0, 1] = mask[511, 510] = True
+
+    values = heatmap_of(mask)
+
+    assert values.shape == (256, 256)
+    assert np.argwhere(values == 1).tolist() == [[0, 0], [255, 255]]
+
+
+def test_masks_side_by_side_are_in_their_order_with_their_names() -> None:
+    trace = random_trace(1, 4)
+    picture = mask_row({"a <b>": CAUSAL_4, "all": np.ones((4, 4), dtype=bool)}, trace)
+
+    assert list(picture.data[1].text) == ["a &lt;b&gt;", "all"]
+    cells = picture.layout.meta["cells"]
+    assert cells["roles"] == ("a <b>", "all")
+    grow = 1 / cells["rows_per_cell"]
+    z = np.asarray(picture.data[0].z)[cells["map_top"] :: int(grow), :: int(grow)]
+    np.testing.assert_array_equal(z[:4, :4] == 1, CAUSAL_4)
+
+
+def test_the_line_shows_how_many_keys_each_query_has_and_marks_the_chosen_one() -> None:
+    picture = keys_allowed(np.array([1, 2, 3, 4]), random_trace(1, 4, CAUSAL_4), query=2)
+
+    assert list(picture.data[0].y) == [1, 2, 3, 4]
+    assert (list(picture.data[1].x), list(picture.data[1].y)) == ([2], [3])
+
+
+@pytest.mark.parametrize(
+    ("mask", "said"),
+    [
+        (CAUSAL_4, "10 of 16 pairs are allowed (62.5\u202f%): a query sees 1 to 4 keys, 2.50 on average."),
+        (np.eye(4, dtype=bool), "4 of 16 pairs are allowed (25.0\u202f%): every query sees 1 key."),
+        (np.zeros((4, 4), dtype=bool), "0 of 16 pairs are allowed (0\u202f%): every query sees 0 keys."),
+    ],
+)
+def test_the_answer_counts_pairs_and_keys(mask: np.ndarray, said: str) -> None:
+    assert answers.mask_answer(overview(random_trace(2, 4, mask)), 1) == said
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ([1, 2, 3], "Query 0 sees the fewest, 1 key; query 2 the most, 3 of 3."),
+        ([0, 0, 3], "Query 0 sees the fewest, 0 keys; query 2 the most, 3 of 3. 2 queries have none."),
+        ([2, 2], "Every query may attend to 2 keys of 3."),
+    ],
+)
+def test_the_queries_with_the_fewest_and_the_most_keys_are_named(counts: list[int], said: str) -> None:
+    assert answers.keys_answer(np.array(counts), 3) == said
