@@ -159,16 +159,18 @@ def average(made: Scorer, value: Values, weights: Weights, context: Context, *, 
 
     def work(tile: Tile) -> None:
         block = made.block(tile.rows)
-        columns = used_columns(block.mask_of(tile.head), weights.shape[2])
-        rows = weights[tile.head, tile.rows]
+        columns = used_columns(block.mask_of(tile.heads), weights.shape[2])
+        heads = slice(tile.heads.start, tile.heads.stop)
+        kv_heads = slice(heads.start // group, (heads.stop - 1) // group + 1)
+        rows, means = weights[heads, tile.rows], context[heads, tile.rows]
         if not is_empty:
-            rows[:, : columns.start] = rows[:, columns.stop :] = context[tile.head, tile.rows] = 0
+            rows[:, :, : columns.start] = rows[:, :, columns.stop :] = means[...] = 0
         if columns.stop > columns.start:
-            part = rows[:, columns]
-            made.fill(part, block, tile.head, columns, ROOMS)
-            np.matmul(part, usable[tile.head // group, columns], out=context[tile.head, tile.rows], casting="same_kind")
+            part = rows[:, :, columns]
+            made.fill(part, block, tile.heads, columns, ROOMS)
+            np.matmul(part, usable[kv_heads, columns], out=means, casting="same_kind")
 
-    for _ in for_each(work, tiles(*weights.shape), weights.size):
+    for _ in for_each(work, tiles(*weights.shape, is_grouped=group > 1), weights.size):
         pass
     if not finite:
         _average_non_finite(weights, np.repeat(value, group, axis=0), made.pairs.mask_of, context)

@@ -135,8 +135,9 @@ def _filled(made: Scorer, heads: range, rows: range, rooms: Rooms) -> Rows:
     n_columns = columns.stop - columns.start
     weights = rooms.room("weights", (len(heads), len(rows), n_columns), made.query.dtype)
     nats = np.empty((len(heads), len(rows)))
-    for place, head in enumerate(heads):
-        nats[place] = made.fill(weights[place], block, head, columns, rooms, with_entropy=True)
+    for i in range(len(heads)):
+        one = slice(i, i + 1)
+        nats[one] = made.fill(weights[one], block, heads[one], columns, rooms, with_entropy=True)
     if block.mask is None:
         mask = np.broadcast_to(True, (1, len(rows), n_columns))
     else:

@@ -49,9 +49,9 @@ def masked_softmax(
 def softmax_into(
     weights: Float[np.ndarray, "*rows k"],
     scores: Float[np.ndarray, "*rows k"],
-    mask: Bool[np.ndarray, "*rows k"] | None = None,
+    mask: Bool[np.ndarray, "..."] | None = None,
     *,
-    sink: float | None = None,
+    sink: Float[np.ndarray, "..."] | None = None,
     largest: float = np.inf,
     shifted: Float[np.ndarray, "*rows k"] | None = None,
 ) -> Float[np.ndarray, "*rows"] | None:
@@ -62,9 +62,9 @@ def softmax_into(
     weights, scores
         May be the same array, but for the entropy.
     mask
-        True = may attend.
+        True = may attend; broadcasts to the scores.
     sink
-        Logit of one more key that takes its part of each row and is not shown.
+        Logit of one more key that takes its part of each row and is not shown; broadcasts to the rows.
     largest
         A bound on the size of the scores, of forbidden pairs too: where it is small no score can overflow the
         exponential, and no maximum need be taken off.
@@ -82,7 +82,7 @@ def softmax_into(
     """
     with_entropy = shifted is not None
     room = weights if shifted is None else shifted
-    if max(largest, abs(sink or 0.0)) <= SMALL_SCORE:
+    if max(largest, 0.0 if sink is None else float(np.abs(sink).max())) <= SMALL_SCORE:
         np.exp(scores, out=weights, casting="same_kind")
         rest = 0.0 if sink is None else np.exp(sink)
         room = scores
@@ -92,7 +92,9 @@ def softmax_into(
             scores += np.multiply(~mask, forbidden, dtype=weights.dtype)
         elif mask is not None:
             np.copyto(scores, forbidden, where=~mask)
-        highest = scores.max(axis=-1, keepdims=True, initial=forbidden if sink is None else sink)
+        highest = scores.max(axis=-1, keepdims=True, initial=forbidden)
+        if sink is not None:
+            highest = np.maximum(highest, sink)
         highest[highest <= forbidden / 2] = 0
         np.subtract(scores, highest, out=room, casting="same_kind")
         if -lowest < 2 * largest < np.inf:

@@ -18,12 +18,14 @@ from threadpoolctl import ThreadpoolController
 
 from attnviz.core.pairs import Pairs
 from attnviz.core.softmax import SMALL_SCORE, softmax_into
-from attnviz.shapes import Bias, HeadMask, Keys, Mask, PerHead, Queries
+from attnviz.shapes import Bias, HeadMask, Keys, PerHead, Queries
 
 TILE_CELLS = 1 << 19
+FEW_CELLS = 1 << 16
 LEAST_ROWS = 256
 MOST_WIDE = 1 << 22
-LARGEST_EXACT_IN_FLOAT32 = 32.0
+LARGEST_EXACT_IN_FLOAT32 = 16.0
+LARGEST_EXACT_SUM = 32.0
 N_THREADS = min(os.cpu_count() or 1, 8)
 _blas = ThreadpoolController()
 _pool = ThreadPoolExecutor(max_workers=N_THREADS, thread_name_prefix="attention")
@@ -43,9 +45,11 @@ class Block(NamedTuple):
     mask: HeadMask | None
     bias: Bias | None
 
-    def mask_of(self, head: int) -> Mask | None:
-        """The mask of one head."""
-        return None if self.mask is None else self.mask[head if self.mask.shape[0] > 1 else 0]
+    def mask_of(self, heads: range) -> HeadMask | None:
+        """The mask of some heads, `(1, q, k)` where all share it."""
+        if self.mask is None or self.mask.shape[0] == 1:
+            return self.mask
+        return self.mask[heads.start : heads.stop]
 
 
 class Rooms(local):
@@ -64,9 +68,9 @@ class Rooms(local):
 
 
 class Tile(NamedTuple):
-    """Some rows of one head."""
+    """Some rows of one head, or of several."""
 
-    head: int
+    heads: range
     rows: slice
 
 
@@ -110,22 +114,22 @@ class Scorer:
 
     def fill(
         self,
-        weights: Float[np.ndarray, "q k"],
+        weights: Float[np.ndarray, "head q k"],
         block: Block,
-        head: int,
+        heads: range,
         columns: slice,
         rooms: Rooms,
         *,
         with_entropy: bool = False,
-    ) -> Float[np.ndarray, " q"] | None:
+    ) -> Float[np.ndarray, "head q"] | None:
         """Write the weights of these rows and columns; all others of these rows are 0.
 
         Parameters
         ----------
         weights
             Where they are written.
-        block, head, columns
-            Rows, head and keys.
+        block, heads, columns
+            Rows, heads and keys; more than one head only where each has keys of its own.
         rooms
             Memory to work in.
         with_entropy
@@ -133,49 +137,58 @@ class Scorer:
 
         Notes
         -----
-        Where float32 could not give weights exact to 1e-6, the scores are computed in float64: a sum of d_head
-        products is off by up to sqrt(d_head) times the rounding of its bound. Keys that no query of the tile may attend
-        to count as 0 where they hold larger numbers, or none.
+        Where float32 could not give weights exact to 1e-6, the scores are computed in float64: a score of more than 16
+        is itself rounded by up to 1e-6, and a sum of d_head products by up to sqrt(d_head) times the rounding of its
+        bound. Keys that no query of the tile may attend to count as 0 where they hold larger numbers, or none.
         """
-        kv_head = head // (self.query.shape[0] // self.key.shape[0])
-        query = self.query[head, block.rows]
-        mask = block.mask_of(head)
-        allowed = None if mask is None or mask[:, columns].all() else mask[:, columns]
-        bias = None if block.bias is None else block.bias[head, :, columns]
-        used = None if allowed is None else np.logical_or.reduce(allowed, axis=0)
-        key, most = self._keys(kv_head, columns, used)
-        largest = float(self.query_sizes[head, block.rows].max(initial=0.0)) * most * abs(self.scale)
+        here = slice(heads.start, heads.stop)
+        group = self.query.shape[0] // self.key.shape[0]
+        kv_heads = slice(heads.start // group, (heads.stop - 1) // group + 1)
+        query = self.query[here, block.rows]
+        mask = block.mask_of(heads)
+        allowed = None if mask is None or mask[:, :, columns].all() else mask[:, :, columns]
+        bias = None if block.bias is None else block.bias[here, :, columns]
+        used = None if allowed is None else np.logical_or.reduce(allowed, axis=(0, 1))
+        key, most = self._keys(kv_heads, columns, used)
+        largest = float((self.query_sizes[here, block.rows].max(axis=1, initial=0.0) * most).max()) * abs(self.scale)
         if bias is not None:
             largest += float(np.abs(bias).max(initial=0.0))
-        is_exact = query.dtype != np.float32 or largest * query.shape[1] ** 0.5 <= LARGEST_EXACT_IN_FLOAT32
+        most_exact = min(LARGEST_EXACT_IN_FLOAT32, LARGEST_EXACT_SUM / query.shape[2] ** 0.5)
+        is_exact = query.dtype != np.float32 or largest <= most_exact
+        if not is_exact and len(heads) > 1:
+            parts = [
+                self.fill(weights[i : i + 1], block, heads[i : i + 1], columns, rooms, with_entropy=with_entropy)
+                for i in range(len(heads))
+            ]
+            return np.concatenate([part for part in parts if part is not None]) if with_entropy else None
         if not is_exact:
             is_kept = np.may_share_memory(key, self.key) and self.key.size <= MOST_WIDE
             query = query.astype(np.float64)
-            key = self._wide_keys[kv_head, columns] if is_kept else key.astype(np.float64)
+            key = self._wide_keys[kv_heads, columns] if is_kept else key.astype(np.float64)
         shifted = rooms.room("shifted", weights.shape, weights.dtype) if with_entropy else None
         narrow = weights if shifted is None else shifted
         scores = narrow if is_exact else rooms.room("wide", weights.shape, np.dtype(np.float64))
-        np.matmul(query * query.dtype.type(self.scale), key.T, out=scores)
+        np.matmul(query * query.dtype.type(self.scale), key.transpose(0, 2, 1), out=scores)
         if self.softcap is not None:
             np.tanh(np.divide(scores, self.softcap, out=scores), out=scores)
             scores *= self.softcap
         if bias is not None:
             scores += bias
-        sink = None if self.sinks is None else float(self.sinks[head])
+        sink = None if self.sinks is None else self.sinks[here, None, None]
         bound = largest if is_exact else max(largest, SMALL_SCORE + 1)
         return softmax_into(weights, scores, allowed, sink=sink, largest=bound, shifted=shifted)
 
     def _keys(
-        self, kv_head: int, columns: slice, used: Bool[np.ndarray, " k"] | None
-    ) -> tuple[Float[np.ndarray, "k d_head"], float]:
-        """Keys, those that are not used made 0 where they are larger than all that are; and the largest norm."""
-        key, sizes = self.key[kv_head, columns], self.key_sizes[kv_head, columns]
+        self, kv_heads: slice, columns: slice, used: Bool[np.ndarray, " k"] | None
+    ) -> tuple[Keys, Float[np.ndarray, " kv_head"]]:
+        """Keys, those that are not used made 0 where they are larger than all that are; and the largest norms."""
+        key, sizes = self.key[kv_heads, columns], self.key_sizes[kv_heads, columns]
         if used is None:
-            return key, float(sizes.max(initial=0.0))
-        most = sizes[used].max(initial=0.0)
-        if not (sizes[~used] <= most).all():
+            return key, sizes.max(axis=1, initial=0.0)
+        most = sizes[:, used].max(axis=1, initial=0.0)
+        if not (sizes[:, ~used] <= most[:, None]).all():
             key = np.where(used[:, None], key, key.dtype.type(0))
-        return key, float(most)
+        return key, most
 
     @cached_property
     def _wide_keys(self) -> Keys:
@@ -213,11 +226,20 @@ def _sizes(vectors: Float[np.ndarray, "head token d_head"]) -> Float[np.ndarray,
         return np.stack([np.sqrt(np.vecdot(x, x, dtype=np.float64)) for x in vectors])
 
 
-def tiles(n_heads: int, n_q: int, n_k: int) -> list[Tile]:
-    """All rows of all heads; a tile has at most about 2^19 cells, but 256 rows where there are so many."""
+def tiles(n_heads: int, n_q: int, n_k: int, *, is_grouped: bool = False) -> list[Tile]:
+    """All rows of all heads.
+
+    Notes
+    -----
+    A tile has at most about 2^19 cells, but 256 rows where there are so many; small maps of heads that each have keys
+    of their own make one tile together.
+    """
+    if n_heads * n_q * n_k <= FEW_CELLS and not is_grouped:
+        return [Tile(range(n_heads), slice(0, n_q))]
     step = max(LEAST_ROWS if n_k > TILE_CELLS // LEAST_ROWS else 1, TILE_CELLS // max(n_k, 1))
     starts = range(0, n_q, step)
-    return [Tile(head, slice(start, min(start + step, n_q))) for head in range(n_heads) for start in starts]
+    every = [slice(start, min(start + step, n_q)) for start in starts]
+    return [Tile(range(head, head + 1), rows) for head in range(n_heads) for rows in every]
 
 
 def for_each(work: Callable[[T], Made], every: Iterable[T], n_cells: int) -> Iterator[Made]:
