@@ -149,14 +149,7 @@ class AttentionTrace:
     ) -> Iterator[Made]:
         """What the work gives for each block of rows, in order; its maps must not be kept, only what is made of them.
 
-        Parameters
-        ----------
-        work
-            From some rows, and which queries they are, to what is kept of them.
-        heads, rows
-            Which are asked for; all where they are left out.
-        on_progress
-            Told the share of the rows that is done, from 0 to 1.
+        `work` gets some rows, and which queries they are; `on_progress` is told the share of the rows that is done.
         """
         chosen = range(self.n_heads) if heads is None else heads
         wanted = range(self.n_q) if rows is None else rows
