@@ -59,14 +59,14 @@ class Rows:
 
     def weighted_sum(self, values: Float[np.ndarray, "..."]) -> PerQuery:
         """Sum over the keys of weight times value, in float64; of rows computed on the way over pieces of 1024 keys."""
-        exact = self.weights.astype(np.float64) if self.nats is None else self.weights
+        exact = self.weights.astype(np.float64, copy=False) if self.nats is None else self.weights
         return summed_product(exact, values)
 
     def entropy_nats(self) -> PerQuery:
         """-sum w ln w of each row, with 0 ln 0 = 0."""
         if self.nats is not None:
             return self.nats
-        wide = self.weights.astype(np.float64)
+        wide = self.weights.astype(np.float64, copy=False)
         logs = np.log(wide, out=np.zeros(wide.shape), where=wide > 0)
         return np.abs(self.weighted_sum(logs))
 
