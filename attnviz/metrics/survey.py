@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
 
 from attnviz.core.rows import Rows
 from attnviz.core.trace import AttentionTrace
+from attnviz.metrics.baseline import uniform_weights
 from attnviz.metrics.pooling import LARGE_SIDE, Overlook, Overview, OverviewPart, Pool, PoolPart, Window
 from attnviz.metrics.similarity import cosine_of, products
 from attnviz.registries import METRICS
@@ -137,9 +138,8 @@ class _Gathered:
 
 def _uniform(rows: Rows) -> Rows:
     """The same rows of a head that is uniform over the allowed keys."""
-    share = 1.0 / np.maximum(rows.n_allowed, 1)
     nats = np.log(np.maximum(rows.n_allowed, 1))
-    return Rows(rows.mask * share[..., None], rows.mask, rows.places, rows.keys, rows.n_k, nats)
+    return replace(rows, weights=uniform_weights(rows.mask), nats=nats)
 
 
 def _part(rows: Rows) -> _Part:

@@ -19,9 +19,9 @@ PICTURE = "mask_picture"
 LABELS = {"cell": "Cell", "row": "Row", "column": "Column", "diagonal": "Diagonal", "band": "Band"}
 
 
-def is_drawn(scenario: Scenario) -> bool:
-    """Whether the mask on screen is a drawing."""
-    return scenario.mask.name == "drawn"
+def is_canvas(scenario: Scenario, trace: AttentionTrace) -> bool:
+    """Whether clicks on the mask on screen draw: it is a drawing, and not too large for one."""
+    return scenario.mask.name == "drawn" and trace.n_k <= LARGEST_SIDE
 
 
 def on_canvas(text: str, side: int) -> Mask:
@@ -51,7 +51,7 @@ def tools(scenario: Scenario, trace: AttentionTrace) -> None:
         st.caption(f"A mask can be drawn on up to {LARGEST_SIDE} keys; here are {counted(trace.n_k, 'key')}.")
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        if is_drawn(scenario):
+        if is_canvas(scenario, trace):
             st.segmented_control(
                 "A click switches",
                 LINES,
@@ -73,7 +73,7 @@ def tools(scenario: Scenario, trace: AttentionTrace) -> None:
 
 def on_click(scenario: Scenario, trace: AttentionTrace) -> Callable[[], None]:
     """What a click on the picture does: in a drawing it switches cells, else it chooses query and key."""
-    if not is_drawn(scenario) or trace.n_k > LARGEST_SIDE:
+    if not is_canvas(scenario, trace):
         return session.click_setter(PICTURE)
     before = str(scenario.mask["drawing"])
 

@@ -25,8 +25,11 @@ def picture(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -
     drawing.tools(scenario, trace)
     window = fitting_window(session.zoomed(drawing.PICTURE, trace.n_q, trace.n_k), trace.n_q, trace.n_k)
     has_keys = np.broadcast_to(found.small.has_keys, (trace.n_heads, trace.n_q))[head]
-    draws = drawing.is_drawn(scenario) and trace.n_k <= drawing.LARGEST_SIDE
-    caption = "Click a cell to switch it; " if draws else "Click a cell to choose its query and key; "
+    caption = (
+        "Click a cell to switch it; "
+        if drawing.is_canvas(scenario, trace)
+        else "Click a cell to choose its query and key; "
+    )
     caption += "drag to zoom, double-click to go back."
     if not is_exact(window):
         caption += f" A cell is allowed where any pair of its block is; zoom in to at most {MOST_SIDE} tokens for all."

@@ -245,11 +245,16 @@ def resetter() -> None:
 
 def clicked_cell(key: str) -> tuple[int, int] | None:
     """Query and key of the cell that was clicked in the live figure with this key."""
-    clicked = (st.session_state.get(key) or {}).get("click")
-    if not isinstance(clicked, Mapping):
-        return None
-    places = [place for place in (clicked.get("query"), clicked.get("key")) if type(place) is int and place >= 0]
-    return (places[0], places[1]) if len(places) == 2 else None
+    clicked = _clicked(key)
+    return (clicked["query"], clicked["key"]) if {"query", "key"} <= set(clicked) else None
+
+
+def _clicked(key: str) -> dict[str, int]:
+    """Head, query and key of the last click in a live figure, as far as it has them."""
+    found = (st.session_state.get(key) or {}).get("click")
+    told = found if isinstance(found, Mapping) else {}
+    places = {field: told.get(field) for field in ("head", "query", "key")}
+    return {field: place for field, place in places.items() if type(place) is int and place >= 0}
 
 
 def view(key: str, default: Value) -> Value:
@@ -271,11 +276,6 @@ def click_setter(key: str) -> Callable[[], None]:
     """A callback that takes the head, query or key clicked in the live figure with this key."""
 
     def take() -> None:
-        clicked = (st.session_state.get(key) or {}).get("click")
-        if isinstance(clicked, Mapping):
-            for field in ("head", "query", "key"):
-                value = clicked.get(field)
-                if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-                    st.session_state[field] = value
+        st.session_state.update(_clicked(key))
 
     return take
