@@ -41,6 +41,7 @@ def test_cells_and_lines_are_switched_by_clicks_undone_and_kept_in_the_link(
 
     click_cell(page, 1, 3, 5)
     assert forbidden(page) == [[1, 3]]
+    expect(page.locator(f"{PICTURE} .av-tip")).to_contain_text("forbidden by the mask")
     expect(page.locator(f"{PICTURE} .av-answer")).to_contain_text("24 of 25 pairs are allowed")
 
     page.get_by_role("radio", name="Column").click()

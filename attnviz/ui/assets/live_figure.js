@@ -158,6 +158,7 @@ async function draw(figure) {
   const turn = ++figure.turn;
   figure.due = false;
   const canPaint = compose(figure);
+  rename(figure);
   if (canPaint) {
     paint(figure.canvas, figure.small, figure.data[0], figure.layout, figure.place, ranges(figure));
     figure.stage.classList.add("av-ahead");
@@ -254,13 +255,26 @@ function tell(figure, point, event) {
   const cell = place(figure, point);
   figure.tip.hidden = !cell;
   if (!cell) return;
-  const [row, column] = point.pointIndex ?? point.pointNumber;
-  figure.tip.replaceChildren(...nameOf(figure.cells, cell, figure.data[0].z[row][column], figure.quantised));
+  figure.under = point.pointIndex ?? point.pointNumber;
+  name(figure, cell);
   const box = figure.box.getBoundingClientRect();
   const x = event.clientX - box.left;
   const y = event.clientY - box.top;
   const left = x + figure.tip.offsetWidth + 18 > box.width ? x - figure.tip.offsetWidth - 14 : x + 14;
   Object.assign(figure.tip.style, { left: `${Math.max(0, left)}px`, top: `${Math.max(0, y - figure.tip.offsetHeight - 10)}px` });
+}
+
+function name(figure, cell) {
+  const [row, column] = figure.under;
+  figure.tip.replaceChildren(...nameOf(figure.cells, cell, figure.data[0].z[row][column], figure.quantised));
+}
+
+// What is said of the cell under the pointer follows the data.
+function rename(figure) {
+  if (figure.tip.hidden) return;
+  const cell = figure.cells && figure.data[0].z[figure.under[0]]?.[figure.under[1]] !== undefined && cellAt(figure.cells, figure.under);
+  if (cell) name(figure, cell);
+  else figure.tip.hidden = true;
 }
 
 function choose(figure, point) {
