@@ -22,6 +22,23 @@ DEFAULT_TEXT = "The cat sat on the mat because it was tired."
 DEFAULT_KEY_TEXT = "The mat was red and the cat was old."
 MAX_CHARACTERS = 20_000
 LONGEST = 32_768
+STAGES = (
+    "input",
+    "projection",
+    "rotation",
+    "dot",
+    "scale",
+    "cap",
+    "bias",
+    "mask",
+    "softmax",
+    "dropout",
+    "context",
+    "output",
+)
+STEP_VIEWS = ("row", "what_if", "scaling")
+MASK_VIEWS = ("together", "gallery", "depth", "polarity", "order", "code")
+POSITION_VIEWS = ("effect", "similarity", "shuffled", "beyond")
 D_MODELS = (2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
 
 
@@ -46,6 +63,12 @@ class Scenario:
         See `AttentionConfig`.
     layer, head, query, key
         What is looked at.
+    stage, step_view
+        Stage of the arithmetic of one weight, and what is shown of its row.
+    mask_view, depth
+        What is shown of the mask, and through how many layers of it tokens may look.
+    position_view, compared, trained_length
+        What is shown of the positions, the method beside them, and the longest text that a model was trained on.
     scale, shared_scale
         Colours, and whether all heads share one range.
 
@@ -80,6 +103,13 @@ class Scenario:
     head: Annotated[int, Range(0, 2047)] = 0
     query: Annotated[int, Range(0, LONGEST - 1)] = 4
     key: Annotated[int, Range(0, LONGEST - 1)] = 0
+    stage: Annotated[str, Choice(STAGES)] = "dot"
+    step_view: Annotated[str, Choice(STEP_VIEWS)] = "row"
+    mask_view: Annotated[str, Choice(MASK_VIEWS)] = "together"
+    depth: Annotated[int, Range(1, 64, unit="layers")] = 2
+    position_view: Annotated[str, Choice(POSITION_VIEWS)] = "effect"
+    compared: Annotated[Spec, Menu(POSITIONS)] = field(default_factory=lambda: POSITIONS["rotary"].spec())
+    trained_length: Annotated[int, Range(1, 4096, unit="tokens")] = 32
     scale: Annotated[str, Choice(("single hue", "viridis", "cividis"))] = "single hue"
     shared_scale: Annotated[bool, None] = True
 

@@ -28,9 +28,9 @@ def sidebar(scenario: Scenario) -> None:
     with st.sidebar:
         _input(scenario)
         _shape(scenario)
-        _menu("mask", "Mask", scenario.mask)
-        _menu("sparsity", "Sparsity", scenario.sparsity)
-        _menu("padding", "Padding", scenario.padding)
+        spec_menu("mask", "Mask", scenario.mask)
+        spec_menu("sparsity", "Sparsity", scenario.sparsity)
+        spec_menu("padding", "Padding", scenario.padding)
         _positions(scenario)
         _weights(scenario)
         if scenario.input != "trained":
@@ -92,10 +92,11 @@ def _positions(scenario: Scenario) -> None:
     if scenario.input == "trained":
         _fixed("Positions", "Learned (trained)")
     else:
-        _menu("position", "Positions", scenario.position)
+        spec_menu("position", "Positions", scenario.position)
 
 
-def _menu(name: str, label: str, chosen: Spec) -> None:
+def specspec_menu(name: str, label: str, chosen: Spec) -> None:
+    """A menu of registered functions, and a control for each parameter of the chosen one."""
     menu = DOMAINS[name]
     assert isinstance(menu, Menu)
     entry = menu.registry[chosen.name]

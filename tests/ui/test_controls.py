@@ -10,7 +10,13 @@ from attnviz.registries import MASKS, POSITIONS
 from attnviz.scenario import DOMAINS
 from tests.ui.conftest import Opener
 
-CHOICES = [(field, entry) for field, domain in DOMAINS.items() if isinstance(domain, Menu) for entry in domain.names()]
+IN_THE_SIDEBAR = ("mask", "sparsity", "padding", "position")
+CHOICES = [
+    (field, entry)
+    for field, domain in DOMAINS.items()
+    if field in IN_THE_SIDEBAR and isinstance(domain, Menu)
+    for entry in domain.names()
+]
 
 
 def helps(app: AppTest) -> dict[str, str]:

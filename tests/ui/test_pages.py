@@ -15,7 +15,8 @@ from attnviz.ui import live
 from tests.ui.conftest import PAGES, Opener, errors, link_of, ran
 from tests.ui.drawn import pictures, sentences, table_rows
 
-MENUS = [name for name, domain in DOMAINS.items() if isinstance(domain, Menu)]
+ON_ONE_PAGE = {"compared"}
+MENUS = [name for name, domain in DOMAINS.items() if isinstance(domain, Menu) and name not in ON_ONE_PAGE]
 every_page = pytest.mark.parametrize("page_name", PAGES)
 
 
