@@ -95,7 +95,7 @@ def _positions(scenario: Scenario) -> None:
         spec_menu("position", "Positions", scenario.position)
 
 
-def specspec_menu(name: str, label: str, chosen: Spec) -> None:
+def spec_menu(name: str, label: str, chosen: Spec) -> None:
     """A menu of registered functions, and a control for each parameter of the chosen one."""
     menu = DOMAINS[name]
     assert isinstance(menu, Menu)
