@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-import numpy as np
-from jaxtyping import Float
+from collections.abc import Sequence
 
+import numpy as np
+
+from attnviz.core.affine import Affine
 from attnviz.core.attention import whole
 from attnviz.core.config import AttentionConfig
+from attnviz.core.origin import Origin, Part
 from attnviz.core.pairs import Pairs, pairs_of
-from attnviz.core.projections import Projections, make_projections
+from attnviz.core.projections import Projections, make_projections, split_heads
 from attnviz.core.text import embed
 from attnviz.core.tiles import scorer
 from attnviz.core.trace import AttentionTrace
 from attnviz.masks import ALLOW_ALL, build_mask, padded_position_ids
 from attnviz.positions import Positional, PositionShape
 from attnviz.registries import POSITIONS
-from attnviz.shapes import Bias, Context, Embedded, HeadMask, KPositions, PerHead, PositionIds, QPositions, Tokens
+from attnviz.shapes import Bias, Embedded, HeadMask, KPositions, PerHead, PositionIds, QPositions, Tokens
 
 MOST_KEPT = 1 << 21
 
 
-def split_heads(x: Float[np.ndarray, "token d_model"], n_heads: int) -> Float[np.ndarray, "head token d_head"]:
-    """Neighbouring columns go to the same head.
-
-    >>> split_heads(np.array([[0.0, 1, 2, 3], [4, 5, 6, 7]]), 2)[0]
-    array([[0., 1.],
-           [4., 5.]])
-    """
-    return x.reshape(x.shape[0], n_heads, -1).transpose(1, 0, 2)
-
-
-def merge_heads(context: Context) -> Float[np.ndarray, "token d_model"]:
-    """The heads side by side again; undoes `split_heads`."""
-    return context.transpose(1, 0, 2).reshape(context.shape[1], -1)
-
-
-def attend(config: AttentionConfig, projections: Projections | None = None) -> AttentionTrace:
+def attend(
+    config: AttentionConfig, projections: Projections | None = None, *, order: Sequence[int] | None = None
+) -> AttentionTrace:
     """Run one attention layer and keep every intermediate array.
 
     Maps of more than 2^21 weights (8 MB) are not kept: their rows are computed when they are asked for.
@@ -46,6 +36,9 @@ def attend(config: AttentionConfig, projections: Projections | None = None) -> A
         The setting.
     projections
         W_Q, W_K, W_V, W_O; made from the setting where they are left out.
+    order
+        Which token stands at each place of the keys, and in self-attention of the queries; in the order of the setting
+        where it is left out.
 
     References
     ----------
@@ -71,10 +64,25 @@ def attend(config: AttentionConfig, projections: Projections | None = None) -> A
     positional = POSITIONS[config.position.name].function(
         PositionShape(config.d_model, config.n_heads, config.seed, n_positions), **dict(config.position.params)
     )
-    x = _placed(config, config.tokens, q_positions, positional)
-    key_x = x if config.key_tokens is None else _placed(config, config.key_tokens, k_positions, positional)
-    query = split_heads(x @ made.W_Q, config.n_heads)
-    key, value = (split_heads(key_x @ matrix, config.kv_heads) for matrix in (made.W_K, made.W_V))
+    key_parts = _parts(config, config.key_tokens or config.tokens, k_positions, positional, order)
+    query_parts = (
+        key_parts if config.key_tokens is None else _parts(config, config.tokens, q_positions, positional, None)
+    )
+    key_x = _sum(key_parts)
+    x = key_x if config.key_tokens is None else _sum(query_parts)
+    origin = Origin(
+        query_parts=query_parts,
+        key_parts=key_parts,
+        q_positions=q_positions,
+        k_positions=k_positions,
+        to_query=Affine(made.W_Q),
+        to_key=Affine(made.W_K),
+        to_value=Affine(made.W_V),
+        to_output=Affine(made.W_O),
+        rotation=positional.rotate,
+    )
+    query = split_heads(origin.to_query(x), config.n_heads)
+    key, value = (split_heads(to(key_x), config.kv_heads) for to in (origin.to_key, origin.to_value))
     if positional.rotate is not None:
         query, key = positional.rotate(query, q_positions), positional.rotate(key, k_positions)
     made_scorer = scorer(
@@ -85,16 +93,17 @@ def attend(config: AttentionConfig, projections: Projections | None = None) -> A
         softcap=config.softcap or None,
         sinks=sink_logits(config) if config.sinks else None,
     )
+    key_tokens = _ordered(config.key_tokens or config.tokens, order)
     return AttentionTrace(
-        query_tokens=config.tokens,
-        key_tokens=config.tokens if config.key_tokens is None else config.key_tokens,
+        query_tokens=config.tokens if config.key_tokens else key_tokens,
+        key_tokens=key_tokens,
         x=x,
         key_x=key_x,
         query=query,
         key=key,
         value=value,
         scorer=made_scorer,
-        to_output=lambda context: merge_heads(context) @ made.W_O,
+        origin=origin,
         kept=whole(made_scorer, value) if config.n_weights <= MOST_KEPT else None,
         dropout=config.dropout,
         seed=config.seed,
@@ -126,9 +135,27 @@ def _pairs(
     return pairs_of(n_q, n_k, None if allows_all else mask_of(every), None if biased is None else bias_of(every))
 
 
-def _placed(config: AttentionConfig, tokens: Tokens, positions: PositionIds, positional: Positional) -> Embedded:
-    x = embed(tokens, config.d_model, content=config.content, seed=config.seed)
-    return x if positional.add is None else x + positional.add(positions).astype(x.dtype)
+def _parts(
+    config: AttentionConfig,
+    tokens: Tokens,
+    positions: PositionIds,
+    positional: Positional,
+    order: Sequence[int] | None,
+) -> tuple[Part, ...]:
+    """What x is the sum of: the content of the tokens, and what the position method adds."""
+    content = embed(tokens, config.d_model, content=config.content, seed=config.seed)
+    word = Part("word" if config.content == "words" else "vector", content if order is None else content[list(order)])
+    if positional.add is None:
+        return (word,)
+    return word, Part("position", positional.add(positions).astype(content.dtype))
+
+
+def _sum(parts: tuple[Part, ...]) -> Embedded:
+    return parts[0].rows if len(parts) == 1 else parts[0].rows + parts[1].rows
+
+
+def _ordered(tokens: Tokens, order: Sequence[int] | None) -> Tokens:
+    return tokens if order is None else tuple(tokens[place] for place in order)
 
 
 def sink_logits(config: AttentionConfig) -> PerHead:

@@ -1,4 +1,4 @@
-"""The four matrices of a layer: W_Q, W_K, W_V, W_O."""
+"""The four matrices of a layer, W_Q, W_K, W_V, W_O, and their columns split into heads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from attnviz.core.designed import design_heads
-from attnviz.shapes import Matrix
+from attnviz.shapes import Context, Matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +30,21 @@ class Projections:
     def __post_init__(self) -> None:
         for matrix in (self.W_Q, self.W_K, self.W_V, self.W_O):
             matrix.flags.writeable = False
+
+
+def split_heads(x: Float[np.ndarray, "token d_model"], n_heads: int) -> Float[np.ndarray, "head token d_head"]:
+    """Neighbouring columns go to the same head.
+
+    >>> split_heads(np.array([[0.0, 1, 2, 3], [4, 5, 6, 7]]), 2)[0]
+    array([[0., 1.],
+           [4., 5.]])
+    """
+    return x.reshape(x.shape[0], n_heads, -1).transpose(1, 0, 2)
+
+
+def merge_heads(context: Context) -> Float[np.ndarray, "token d_model"]:
+    """The heads side by side again; undoes `split_heads`."""
+    return context.transpose(1, 0, 2).reshape(context.shape[1], -1)
 
 
 def make_projections(

@@ -11,6 +11,8 @@ import numpy as np
 
 from attnviz.core.attention import Attention, scores_of, whole
 from attnviz.core.dropout import dropped
+from attnviz.core.origin import Origin
+from attnviz.core.projections import merge_heads
 from attnviz.core.rows import Rows, row_blocks, streamed
 from attnviz.core.tiles import Scorer
 from attnviz.shapes import (
@@ -52,8 +54,8 @@ class AttentionTrace:
         heads than query heads each serve as many consecutive query heads.
     scorer
         What the weights depend on, from which the rows of a long map are computed when they are asked for.
-    to_output
-        From the contexts of the heads to the output: the heads side by side times W_O.
+    origin
+        What x is made of, and the maps to query, key, value and output.
     kept
         Weights and context where they have been computed as a whole.
     dropout, seed
@@ -70,7 +72,7 @@ class AttentionTrace:
     key: Keys
     value: Values
     scorer: Scorer
-    to_output: Callable[[Context], Output]
+    origin: Origin
     kept: Attention | None = None
     dropout: float = 0.0
     seed: int = 0
@@ -131,7 +133,7 @@ class AttentionTrace:
     @cached_property
     def output(self) -> Output:
         """The heads side by side times W_O, `(q, d_model)`."""
-        output = self.to_output(self.context)
+        output = self.origin.to_output(merge_heads(self.context))
         output.flags.writeable = False
         return output
 

@@ -16,14 +16,15 @@ from jaxtyping import Float, Int
 from safetensors.numpy import load_file
 from scipy.special import erf
 
-from attnviz.core import AttentionTrace, merge_heads, split_heads
+from attnviz.core import AttentionTrace, split_heads
+from attnviz.core.affine import Affine, LayerNorm
 from attnviz.core.attention import whole
+from attnviz.core.origin import Origin, Part
 from attnviz.core.pairs import pairs_of
 from attnviz.core.tiles import scorer
 from attnviz.errors import ModelUnavailableError, broken_rule
-from attnviz.shapes import Embedded, HeadMask, Mask, Matrix, Tokens
+from attnviz.shapes import Embedded, HeadMask, Mask, PositionIds, Tokens
 
-Row = Float[np.ndarray, " column"]
 TokenIds = Int[np.ndarray, " token"]
 PUBLISHED_TOGETHER = "Take the one that was published with the weights."
 
@@ -45,45 +46,6 @@ class EncoderConfig:
     d_model: int
     max_tokens: int
     norm_epsilon: float
-
-
-class Affine(NamedTuple):
-    """x W + b, with W `(d_in, d_out)`."""
-
-    W: Matrix
-    b: Row
-
-    def __call__(self, x: Float[np.ndarray, "token d_in"]) -> Float[np.ndarray, "token d_out"]:
-        """The rows of x, mapped."""
-        return x @ self.W + self.b
-
-
-class LayerNorm(NamedTuple):
-    """Each row brought to mean 0 and variance 1, then stretched and shifted column by column."""
-
-    gain: Row
-    shift: Row
-    epsilon: float
-
-    def __call__(self, x: Embedded) -> Embedded:
-        """The rows of x, normalised.
-
-        Notes
-        -----
-        gain (x - mean) / sqrt(variance + epsilon) + shift; mean and variance in float64.
-
-        References
-        ----------
-        Ba et al. 2016, section 3.
-
-        Examples
-        --------
-        >>> LayerNorm(np.ones(3), np.zeros(3), 0.0)(np.array([[1.0, 2, 3]])).round(4)
-        array([[-1.2247,  0.    ,  1.2247]])
-        """
-        centred = x - x.mean(axis=-1, keepdims=True, dtype=np.float64)
-        variance = np.square(centred).mean(axis=-1, keepdims=True)
-        return (centred / np.sqrt(variance + self.epsilon)).astype(x.dtype) * self.gain + self.shift
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +157,7 @@ def run_network(
     mask: Mask | HeadMask,
     *,
     segments: TokenIds | None = None,
+    positions: PositionIds | None = None,
     sharpness: float = 1.0,
 ) -> EncoderRun:
     """Run every layer and keep every intermediate array of its attention.
@@ -209,6 +172,8 @@ def run_network(
         True = may attend, the same in every layer; `(q, k)` or `(head, q, k)`.
     segments
         Which of the sentences each token belongs to; all in the first where it is left out.
+    positions
+        Rows of its position table; 0, 1, 2... where they are left out.
     sharpness
         Multiplies the scores; 1 is the trained model, 0 makes every row uniform.
 
@@ -221,22 +186,40 @@ def run_network(
     Devlin et al. 2019, section 3; the layer: Vaswani et al. 2017, section 3.1.
     """
     belongs = np.zeros_like(ids) if segments is None else segments
-    hidden = network.norm(network.words[ids] + network.positions[: len(ids)] + network.segments[belongs])
+    places = np.arange(len(ids)) if positions is None else positions
+    parts = (
+        Part("word", network.words[ids]),
+        Part("position", network.positions[places]),
+        Part("segment", network.segments[belongs]),
+    )
+    hidden = network.norm(parts[0].rows + parts[1].rows + parts[2].rows)
     traces: list[AttentionTrace] = []
     allowed = mask if mask.ndim == 3 else mask[None]
-    for layer in network.layers:
-        trace = _attend(layer, hidden, tokens, allowed, n_heads=network.config.n_heads, sharpness=sharpness)
+    for index, layer in enumerate(network.layers):
+        origin = Origin(
+            query_parts=parts,
+            key_parts=parts,
+            norm=None if index else network.norm,
+            q_positions=places,
+            k_positions=places,
+            to_query=layer.query,
+            to_key=layer.key,
+            to_value=layer.value,
+            to_output=layer.output,
+        )
+        trace = _attend(origin, hidden, tokens, allowed, n_heads=network.config.n_heads, sharpness=sharpness)
         attended = layer.attention_norm(hidden + trace.output)
         hidden = layer.layer_norm(attended + layer.narrow(gelu(layer.widen(attended))))
+        parts = (Part(f"output of layer {index}", hidden),)
         traces.append(trace)
     hidden.flags.writeable = False
     return EncoderRun(tuple(traces), hidden)
 
 
 def _attend(
-    layer: EncoderLayer, x: Embedded, tokens: Tokens, mask: HeadMask, *, n_heads: int, sharpness: float
+    origin: Origin, x: Embedded, tokens: Tokens, mask: HeadMask, *, n_heads: int, sharpness: float
 ) -> AttentionTrace:
-    query, key, value = (split_heads(to(x), n_heads) for to in (layer.query, layer.key, layer.value))
+    query, key, value = (split_heads(to(x), n_heads) for to in (origin.to_query, origin.to_key, origin.to_value))
     pairs = pairs_of(len(x), len(x), mask, None)
     made = scorer(query, key, scale=sharpness / float(np.sqrt(query.shape[2])), pairs=pairs, softcap=None, sinks=None)
     return AttentionTrace(
@@ -248,7 +231,7 @@ def _attend(
         key=key,
         value=value,
         scorer=made,
-        to_output=lambda context: layer.output(merge_heads(context)),
+        origin=origin,
         kept=whole(made, value),
     )
 

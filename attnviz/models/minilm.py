@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
@@ -154,8 +155,25 @@ def run_encoder(
     return encode(encoder, text, masks=masks, sharpness=sharpness).traces
 
 
-def encode(encoder: Encoder, text: str, *, masks: tuple[Spec, ...] = (), sharpness: float = 1.0) -> EncoderRun:
+def encode(
+    encoder: Encoder,
+    text: str,
+    *,
+    masks: tuple[Spec, ...] = (),
+    sharpness: float = 1.0,
+    order: Sequence[int] | None = None,
+    has_positions: bool = True,
+) -> EncoderRun:
     """What `run_encoder` gives, and with it the vectors that leave the last layer.
+
+    Parameters
+    ----------
+    encoder, text, masks, sharpness
+        As for `run_encoder`.
+    order
+        Which token stands at each place; as in the text where it is left out.
+    has_positions
+        Whether the places have their own vectors; without, each has that of the first.
 
     Raises
     ------
@@ -164,4 +182,7 @@ def encode(encoder: Encoder, text: str, *, masks: tuple[Spec, ...] = (), sharpne
     """
     ids, tokens, _ = _cut(encoder, text)
     mask = build_mask(masks, len(ids), len(ids), n_heads=encoder.model.n_heads)
-    return run_network(encoder.network, ids, tokens, mask, sharpness=sharpness)
+    if order is not None:
+        ids, tokens = ids[list(order)], tuple(tokens[place] for place in order)
+    positions = None if has_positions else np.zeros_like(ids)
+    return run_network(encoder.network, ids, tokens, mask, positions=positions, sharpness=sharpness)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attnviz.positions import absolute, grid, relative, rotary, scaled
 from attnviz.positions.absolute import sinusoidal_table
-from attnviz.positions.effects import Positional, PositionShape
+from attnviz.positions.effects import Curve, Positional, PositionShape
 from attnviz.positions.frequencies import (
     dynamic_ntk_frequencies,
     linear_frequencies,
@@ -23,11 +23,13 @@ from attnviz.positions.relative import (
     t5_first_distances,
     t5_table,
 )
-from attnviz.positions.rotary import rotate, turn_pairs
+from attnviz.positions.turning import Rotation, rotate, turn_pairs
 
 __all__ = [
+    "Curve",
     "PositionShape",
     "Positional",
+    "Rotation",
     "absolute",
     "alibi_slopes",
     "dynamic_ntk_frequencies",

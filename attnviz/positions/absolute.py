@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attnviz.positions.effects import Positional, PositionShape
+from attnviz.positions.effects import Curve, Positional, PositionShape
 from attnviz.positions.layouts import HALF_SPLIT, INTERLEAVED, pair_columns
 from attnviz.registries import POSITIONS
 from attnviz.registry import Annotated, Choice, Range
@@ -77,7 +77,12 @@ def sinusoidal(
         Sine and cosine of a wave side by side (interleaved, as in the paper, and where designed heads look for them)
         or all sines first (half-split, as in Marian).
     """
-    return Positional(add=lambda positions: sinusoidal_table(positions, shape.d_model, base=base, layout=layout))
+    pairs = np.arange((shape.d_model + 1) // 2)
+    lengths = 2 * np.pi * base ** (2 * pairs / shape.d_model)
+    return Positional(
+        add=lambda positions: sinusoidal_table(positions, shape.d_model, base=base, layout=layout),
+        curves=(Curve("Wavelength", "tokens", "pair of columns", pairs, lengths, is_log=True),),
+    )
 
 
 @POSITIONS.register(label="Learned", group="Absolute", source="Gehring et al. 2017, section 3.1")

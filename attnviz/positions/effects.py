@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from attnviz.shapes import Bias, Embedded, PositionIds, Queries
+import numpy as np
+from jaxtyping import Float, Int
+
+from attnviz.positions.turning import Rotation
+from attnviz.shapes import Bias, Embedded, PositionIds
 
 
 @dataclass(frozen=True)
@@ -34,9 +38,33 @@ class PositionShape:
         return self.d_model // self.n_heads
 
 
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Numbers that a method is made of, such as a slope for each head, to be drawn.
+
+    Attributes
+    ----------
+    label, unit
+        What the numbers are, and what they are counted in.
+    over
+        What they are given for, such as `head`.
+    at, values
+        For which of these, and the numbers.
+    is_log
+        Whether they span so many sizes that a logarithmic axis shows them better.
+    """
+
+    label: str
+    unit: str
+    over: str
+    at: Int[np.ndarray, " place"]
+    values: Float[np.ndarray, " place"]
+    is_log: bool = False
+
+
 @dataclass(frozen=True)
 class Positional:
-    """Three optional effects, each a function of position ids.
+    """Three optional effects, each a function of position ids, and what the method is made of.
 
     Attributes
     ----------
@@ -46,8 +74,11 @@ class Positional:
         From queries or keys and their ids to the rotated ones.
     bias
         From query ids and key ids to what is added to the scores.
+    curves
+        Numbers that are worth seeing: wavelengths, slopes, buckets.
     """
 
     add: Callable[[PositionIds], Embedded] | None = None
-    rotate: Callable[[Queries, PositionIds], Queries] | None = None
+    rotate: Rotation | None = None
     bias: Callable[[PositionIds, PositionIds], Bias] | None = None
+    curves: tuple[Curve, ...] = ()

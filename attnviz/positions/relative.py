@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Int
 
 from attnviz.errors import SettingError, broken_rule
-from attnviz.positions.effects import Positional, PositionShape
+from attnviz.positions.effects import Curve, Positional, PositionShape
 from attnviz.registries import POSITIONS
 from attnviz.registry import Annotated, Choice, Range
 from attnviz.shapes import Bias, BiasTable, KPositions, PerHead, QPositions
@@ -62,12 +62,12 @@ def alibi(shape: PositionShape, *, slope: Annotated[float, Range(0, 4, step=0.25
     slope
         Multiplies the slopes of all heads: 1 is as published, 0 takes the penalty away.
     """
+    slopes = slope * alibi_slopes(shape.n_heads)
 
     def bias(q_positions: QPositions, k_positions: KPositions) -> Bias:
-        slopes = slope * alibi_slopes(shape.n_heads)
         return -slopes[:, None, None] * np.abs(distances(q_positions, k_positions))
 
-    return Positional(bias=bias)
+    return Positional(bias=bias, curves=(Curve("Slope", "per token", "head", np.arange(shape.n_heads), slopes),))
 
 
 def t5_first_distances(
@@ -175,7 +175,9 @@ def t5_bias(
         buckets = t5_buckets(distance, n_buckets=n_buckets, max_distance=max_distance, direction=direction)
         return look_up(table, buckets)
 
-    return Positional(bias=bias)
+    steps = np.arange(-max_distance - 8, max_distance + 9)
+    bucket = t5_buckets(steps, n_buckets=n_buckets, max_distance=max_distance, direction=direction).astype(float)
+    return Positional(bias=bias, curves=(Curve("Bucket", "", "distance (key − query, tokens)", steps, bucket),))
 
 
 def learned_bias_table(max_distance: int, n_heads: int, seed: int) -> BiasTable:

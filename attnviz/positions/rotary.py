@@ -2,121 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from attnviz.errors import SettingError, broken_rule, listed
 from attnviz.positions.effects import Positional, PositionShape
 from attnviz.positions.frequencies import rotary_frequencies
-from attnviz.positions.layouts import HALF_SPLIT, INTERLEAVED, pair_columns
+from attnviz.positions.layouts import HALF_SPLIT, INTERLEAVED
+from attnviz.positions.turning import Rotation, check_even
 from attnviz.registries import POSITIONS
 from attnviz.registry import Annotated, Choice, Range
-from attnviz.shapes import Frequencies, PositionIds, Queries, Waves
-
-
-def turn_pairs(x: Queries, cos: Waves, sin: Waves, *, layout: str = HALF_SPLIT) -> Queries:
-    """Queries or keys with each pair of columns turned by the angle of the given sines and cosines.
-
-    Parameters
-    ----------
-    x
-        Array `(head, token, d_head)`.
-    cos, sin
-        Arrays `(token, pair)`; the columns after the last pair stay as they are.
-    layout
-        `interleaved` pairs neighbours, `half-split` column i with column i + half of the columns that turn.
-
-    Raises
-    ------
-    SettingError
-        If there are more pairs than columns for them.
-    """
-    n_turning = 2 * cos.shape[1]
-    if n_turning > x.shape[-1]:
-        raise SettingError(
-            broken_rule(
-                "d_head",
-                "must hold two columns for each pair that turns",
-                f"d_head={x.shape[-1]}, {cos.shape[1]} pairs",
-                "Give fewer frequencies.",
-            )
-        )
-    cos, sin = cos.astype(x.dtype), sin.astype(x.dtype)
-    first, second = pair_columns(n_turning, layout)
-    a, b = x[..., first], x[..., second]
-    turned = x.copy()
-    turned[..., first] = a * cos - b * sin
-    turned[..., second] = a * sin + b * cos
-    return turned
-
-
-def rotate(
-    x: Queries,
-    positions: PositionIds,
-    *,
-    base: float = 10_000.0,
-    layout: str = HALF_SPLIT,
-    frequencies: Frequencies | None = None,
-    attention_factor: float = 1.0,
-) -> Queries:
-    """Queries or keys with each pair of columns turned by position times the pair's frequency.
-
-    Parameters
-    ----------
-    x
-        Array `(head, token, d_head)`.
-    positions
-        Position of each token.
-    base
-        Pair i turns by position / base^(2i / d_head) radians, where no frequencies are given.
-    layout
-        `interleaved` pairs neighbours (0-1, 2-3: GPT-J, the paper), `half-split` pairs column i with
-        column i + d_head / 2 (Llama, GPT-NeoX).
-    frequencies
-        Radians a token for each pair; fewer than d_head / 2 leave the last columns as they are.
-    attention_factor
-        Multiplies sines and cosines (YaRN).
-
-    Raises
-    ------
-    SettingError
-        If d_head is odd, or too small for the frequencies.
-
-    Notes
-    -----
-    Angles, sines and cosines are float64; the result has the dtype of x.
-
-    References
-    ----------
-    Su et al. 2021, section 3.4.
-
-    Examples
-    --------
-    >>> rotate(np.array([[[1.0, 2, 3, 4]]]), np.array([1]), layout="interleaved").round(4)
-    array([[[-1.1426,  1.9221,  2.9599,  4.0298]]])
-    """
-    check_even(x.shape[-1])
-    turns = rotary_frequencies(x.shape[-1], base=base) if frequencies is None else frequencies
-    angle = positions[:, None] * turns
-    return turn_pairs(x, attention_factor * np.cos(angle), attention_factor * np.sin(angle), layout=layout)
-
-
-def check_even(d_head: int) -> None:
-    """Refuse a head whose columns do not make pairs.
-
-    Raises
-    ------
-    SettingError
-        If d_head is odd.
-    """
-    if d_head % 2:
-        raise SettingError(
-            broken_rule(
-                "d_head",
-                "must be even for rotary positions, which turn pairs of columns",
-                f"d_head={d_head}",
-                "Try another number of heads or another `d_model`.",
-            )
-        )
 
 
 def turning_columns(d_head: int, share: float) -> int:
@@ -172,7 +64,7 @@ def rotary(
         with its neighbour (interleaved, as in the paper).
     """
     check_even(shape.d_head)
-    return Positional(rotate=lambda x, positions: rotate(x, positions, base=base, layout=layout))
+    return Positional(rotate=Rotation(rotary_frequencies(shape.d_head, base=base), layout))
 
 
 @POSITIONS.register(label="Rotary (partial)", group="Rotary", source="Black et al. 2022 (GPT-NeoX-20B), section 2.1.1")
@@ -197,4 +89,4 @@ def rotary_partial(
         as in GPT-NeoX) or each with its neighbour (interleaved, as in GPT-J).
     """
     frequencies = rotary_frequencies(turning_columns(shape.d_head, share), base=base)
-    return Positional(rotate=lambda x, positions: rotate(x, positions, layout=layout, frequencies=frequencies))
+    return Positional(rotate=Rotation(frequencies, layout))

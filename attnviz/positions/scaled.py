@@ -14,16 +14,9 @@ from attnviz.positions.frequencies import (
     yarn_attention_factor,
     yarn_frequencies,
 )
-from attnviz.positions.rotary import check_even, rotate
+from attnviz.positions.turning import Rotation, check_even
 from attnviz.registries import POSITIONS
 from attnviz.registry import Annotated, Range
-from attnviz.shapes import Frequencies
-
-
-def _turning(frequencies: Frequencies, attention_factor: float = 1.0) -> Positional:
-    return Positional(
-        rotate=lambda x, positions: rotate(x, positions, frequencies=frequencies, attention_factor=attention_factor)
-    )
 
 
 @POSITIONS.register(label="Rotary (linear scaling)", group="Rotary", source="Chen et al. 2023, section 2.3")
@@ -43,7 +36,7 @@ def rotary_linear(
         Sets how much slower each pair turns than the one before it.
     """
     check_even(shape.d_head)
-    return _turning(linear_frequencies(shape.d_head, factor=factor, base=base))
+    return Positional(rotate=Rotation(linear_frequencies(shape.d_head, factor=factor, base=base)))
 
 
 @POSITIONS.register(label="Rotary (NTK scaling)", group="Rotary", source="Peng et al. 2023, section 3.1")
@@ -63,7 +56,7 @@ def rotary_ntk(
         Sets how much slower each pair turns than the one before it, before scaling.
     """
     check_even(shape.d_head)
-    return _turning(ntk_frequencies(shape.d_head, factor=factor, base=base))
+    return Positional(rotate=Rotation(ntk_frequencies(shape.d_head, factor=factor, base=base)))
 
 
 @POSITIONS.register(label="Rotary (dynamic NTK scaling)", group="Rotary", source="Peng et al. 2023, section 3.3")
@@ -86,9 +79,11 @@ def rotary_dynamic(
         Sets how much slower each pair turns than the one before it, before scaling.
     """
     check_even(shape.d_head)
-    return _turning(
-        dynamic_ntk_frequencies(
-            shape.d_head, factor=factor, original_length=original_length, length=shape.n_positions, base=base
+    return Positional(
+        rotate=Rotation(
+            dynamic_ntk_frequencies(
+                shape.d_head, factor=factor, original_length=original_length, length=shape.n_positions, base=base
+            )
         )
     )
 
@@ -135,7 +130,7 @@ def rotary_yarn(
         truncate=truncate,
         base=base,
     )
-    return _turning(frequencies, yarn_attention_factor(factor))
+    return Positional(rotate=Rotation(frequencies, attention_factor=yarn_attention_factor(factor)))
 
 
 @POSITIONS.register(
@@ -168,13 +163,15 @@ def rotary_llama3(
         Sets how much slower each pair turns than the one before it, before scaling.
     """
     check_even(shape.d_head)
-    return _turning(
-        llama3_frequencies(
-            shape.d_head,
-            factor=factor,
-            original_length=original_length,
-            low_freq_factor=low_freq_factor,
-            high_freq_factor=high_freq_factor,
-            base=base,
+    return Positional(
+        rotate=Rotation(
+            llama3_frequencies(
+                shape.d_head,
+                factor=factor,
+                original_length=original_length,
+                low_freq_factor=low_freq_factor,
+                high_freq_factor=high_freq_factor,
+                base=base,
+            )
         )
     )

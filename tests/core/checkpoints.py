@@ -9,8 +9,8 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from attnviz import merge_heads, scaled_dot_product_attention, split_heads
+from attnviz.core.affine import Affine, LayerNorm
 from attnviz.core.attention import Attention
-from attnviz.models.encoder import Affine, LayerNorm
 from tests.reference import GOLDEN, golden
 
 Layer = Callable[[np.ndarray], np.ndarray]

@@ -15,8 +15,8 @@ from onnx.helper import get_attribute_value, tensor_dtype_to_np_dtype
 
 from attnviz import build_mask, merge_heads, scaled_dot_product_attention, split_heads
 from attnviz.core.attention import Attention
+from attnviz.positions import turn_pairs
 from attnviz.positions.layouts import HALF_SPLIT, INTERLEAVED
-from attnviz.positions.rotary import turn_pairs
 from attnviz.registries import MASKS
 
 BFLOAT16 = "bfloat16"

@@ -288,3 +288,38 @@ def test_a_head_sees_only_its_own_columns_of_the_projections() -> None:
 
     same = [bool(np.array_equal(one.weights[head], other.weights[head])) for head in range(4)]
     assert same == [True, True, False, True]
+
+
+def test_tokens_in_another_order_give_the_same_output_in_that_order_where_there_are_no_positions() -> None:
+    config = AttentionConfig(("to", "be", "or", "not"), masks=(), position=POSITIONS["none"].spec())
+    order = [2, 0, 3, 1]
+
+    plain, shuffled = attend(config), attend(config, order=order)
+
+    assert shuffled.query_tokens == shuffled.key_tokens == ("or", "to", "not", "be")
+    np.testing.assert_allclose(shuffled.output, plain.output[order], rtol=0, atol=1e-6)
+
+
+def test_in_cross_attention_the_keys_are_put_into_another_order_and_the_queries_are_not() -> None:
+    config = AttentionConfig(
+        ("to", "be"), key_tokens=("or", "not"), masks=(), position=POSITIONS["none"].spec(), content="vectors"
+    )
+
+    plain, shuffled = attend(config), attend(config, order=[1, 0])
+
+    assert (shuffled.query_tokens, shuffled.key_tokens) == (("to", "be"), ("not", "or"))
+    np.testing.assert_array_equal(shuffled.x, plain.x)
+    np.testing.assert_array_equal(shuffled.key_x, plain.key_x[[1, 0]])
+
+
+@given(configs())
+def test_x_and_the_output_follow_from_the_origin(config: AttentionConfig) -> None:
+    trace = attend(config)
+    origin = trace.origin
+
+    np.testing.assert_array_equal(sum(part.rows for part in origin.query_parts), trace.x)
+    np.testing.assert_array_equal(sum(part.rows for part in origin.key_parts), trace.key_x)
+    np.testing.assert_array_equal(origin.to_output(merge_heads(trace.context)), trace.output)
+    key = split_heads(origin.to_key(trace.key_x), config.kv_heads)
+    turned = key if origin.rotation is None else origin.rotation(key, origin.k_positions)
+    np.testing.assert_array_equal(turned, trace.key)

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from attnviz import AttentionConfig, AttentionTrace, attend, masked_softmax
+from attnviz.core.affine import Affine
 from attnviz.core.attention import Attention
+from attnviz.core.origin import Origin, Part
 from attnviz.core.pairs import pairs_of
 from attnviz.core.tiles import scorer
 from attnviz.registry import Spec
@@ -66,8 +68,23 @@ def trace_of(
         key=key,
         value=np.zeros((n_heads, n_k, 2)),
         scorer=scorer(query, key, scale=1.0, pairs=pairs_of(n_q, n_k, allowed, bias), softcap=None, sinks=None),
-        to_output=lambda context: np.zeros((n_q, 2 * n_heads)),
+        origin=origin_of(n_heads, n_q, n_k),
         kept=Attention(query, key, 1.0, weights, of_head),
+    )
+
+
+def origin_of(n_heads: int, n_q: int, n_k: int) -> Origin:
+    """An origin of the right shapes that holds zeros."""
+    nothing = Affine(np.zeros((2 * n_heads, 2 * n_heads)))
+    return Origin(
+        query_parts=(Part("word", np.zeros((n_q, 2 * n_heads))),),
+        key_parts=(Part("word", np.zeros((n_k, 2 * n_heads))),),
+        q_positions=np.arange(n_q),
+        k_positions=np.arange(n_k),
+        to_query=nothing,
+        to_key=nothing,
+        to_value=nothing,
+        to_output=nothing,
     )
 
 
