@@ -9,7 +9,7 @@ from jaxtyping import Float
 from plotly.colors import get_colorscale
 
 from attnviz.figures.theme import LIGHT, SINGLE_HUE
-from attnviz.numbers import significant
+from attnviz.numbers import MINUS, significant
 
 # Long maps reach the browser as 254 steps from `lowest` to `top`: with 27 of them below it, 0 is a step of its own.
 FORBIDDEN_SHARE = 27 / (2 * (254 - 27))
@@ -100,6 +100,42 @@ class MaskScale(WeightScale):
         """Both colours by name."""
         bar = super().colorbar(title)
         return bar | {"tickvals": [self.forbidden_value, 1.0], "ticktext": ["forbidden", "may attend"]}
+
+
+@dataclass(frozen=True)
+class SignedScale(WeightScale):
+    """Colours from `-top` over 0 to `top`, for scores and differences; forbidden cells are below."""
+
+    name: str = "signed"
+    top: float = 1.0
+    has_forbidden: bool = False
+
+    @property
+    def forbidden_value(self) -> float:
+        """Value that stands for a forbidden cell."""
+        return -(1 + FORBIDDEN_SHARE) * self.top
+
+    @property
+    def lowest(self) -> float:
+        """Value at the low end of the scale."""
+        return -(1 + 2 * FORBIDDEN_SHARE) * self.top if self.has_forbidden else -self.top
+
+    def colorscale(self) -> list[list[object]]:
+        """Plotly colour scale from `lowest` to `top`."""
+        first = (-self.top - self.lowest) / (self.top - self.lowest)
+        steps = len(LIGHT.signed) - 1
+        signed: list[list[object]] = [
+            [first + (1 - first) * i / steps, colour] for i, colour in enumerate(LIGHT.signed)
+        ]
+        return [[0.0, LIGHT.forbidden], [first * 0.98, LIGHT.forbidden], *signed] if self.has_forbidden else signed
+
+    def colorbar(self, title: str = "score") -> dict[str, object]:
+        """Colour bar from the most negative to the most positive number, and the entry for forbidden cells."""
+        end = significant(self.top, 2)
+        ticks, texts = [-self.top, 0.0, self.top], [f"{MINUS}{end}", "0", end]
+        if self.has_forbidden:
+            ticks, texts = [self.forbidden_value, *ticks], ["forbidden", *texts]
+        return super().colorbar(title) | {"tickvals": ticks, "ticktext": texts}
 
 
 def rounded_top(largest: float) -> float:

@@ -32,6 +32,8 @@ class Palette:
         Pairs that the mask forbids; no weight has this colour.
     weights
         From no weight (the page's background) to the most.
+    signed
+        From the most negative number over 0 (the page's background) to the most positive one.
     """
 
     background: str
@@ -44,6 +46,7 @@ class Palette:
     baseline: str
     forbidden: str
     weights: tuple[str, ...]
+    signed: tuple[str, ...]
 
 
 LIGHT = Palette(
@@ -57,6 +60,7 @@ LIGHT = Palette(
     baseline="#7d5a2b",
     forbidden="#e8e4dc",
     weights=("#fefefe", "#d6e6f5", "#abcdea", "#79aedb", "#4789c5", "#2164aa", "#0d4482", "#082a55"),
+    signed=("#6b2c06", "#a8500f", "#d98546", "#f3c9a0", "#fefefe", "#b4d2ee", "#5f9ad0", "#2265ab", "#0c3c73"),
 )
 DARK = Palette(
     background="#11161d",
@@ -69,6 +73,7 @@ DARK = Palette(
     baseline="#d8b27c",
     forbidden="#37322b",
     weights=("#11161d", "#17324f", "#1e4c79", "#2b6aa4", "#478bc8", "#78b0e2", "#b1d5f3", "#eef7ff"),
+    signed=("#ffe3c9", "#f7b27a", "#c4712c", "#6a3c18", "#11161d", "#1c4166", "#3a7ab8", "#86baea", "#dcefff"),
 )
 
 

@@ -163,15 +163,18 @@ function patch(hue, text) {
 function scale({ colorscale, zmin, zmax, colorbar }) {
   // Without a title the colours are names, not a range.
   if (!colorbar.title.text) return [...patch(colorscale[0][1], colorbar.ticktext[0]), ...patch(colorscale.at(-1)[1], colorbar.ticktext.at(-1))];
+  // The first tick is where the numbers begin, but for one that stands for forbidden cells.
+  const low = colorbar.tickvals[colorbar.ticktext[0] === "forbidden" ? 1 : 0];
   const share = (value) => (value - zmin) / (zmax - zmin);
-  const zero = share(0);
+  const zero = share(low);
   const inside = colorscale.filter(([place]) => place >= zero - 1e-9);
   const stops = inside.map(([place, hue]) => `${hue} ${(100 * (place - zero)) / (1 - zero)}%`).join(", ");
   const bar = element("span", "av-bar");
   bar.style.background = `linear-gradient(to right, ${stops})`;
-  const values = colorbar.ticktext.filter((_, i) => colorbar.tickvals[i] >= -1e-9);
+  const forbidden = colorbar.ticktext.indexOf("forbidden");
+  const values = colorbar.ticktext.filter((_, i) => i !== forbidden);
   const parts = [element("span", "", colorbar.title.text.replace(/<br>/g, " ")), element("span", "av-number", values[0]), bar, element("span", "av-number", values.at(-1))];
-  const other = colorbar.ticktext.find((_, i) => colorbar.tickvals[i] < -1e-9);
+  const other = colorbar.ticktext[forbidden];
   if (other) parts.push(...patch(colorscale[0][1], other));
   return parts;
 }
