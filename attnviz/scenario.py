@@ -105,7 +105,7 @@ class Scenario:
     key: Annotated[int, Range(0, LONGEST - 1)] = 0
     stage: Annotated[str, Choice(STAGES)] = "dot"
     step_view: Annotated[str, Choice(STEP_VIEWS)] = "row"
-    mask_view: Annotated[str, Choice(MASK_VIEWS)] = "together"
+    mask_view: Annotated[str, Choice(MASK_VIEWS)] = "gallery"
     depth: Annotated[int, Range(1, 64, unit="layers")] = 2
     position_view: Annotated[str, Choice(POSITION_VIEWS)] = "effect"
     compared: Annotated[Spec, Menu(POSITIONS)] = field(default_factory=lambda: POSITIONS["rotary"].spec())

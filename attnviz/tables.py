@@ -13,6 +13,7 @@ from attnviz.metrics import Survey, mean_over_queries
 from attnviz.registries import METRICS
 from attnviz.registry import Entry
 from attnviz.shapes import PerQuery
+from attnviz.steps.row import QueryRow
 
 
 def column_name(metric: Entry[..., PerQuery]) -> str:
@@ -89,16 +90,31 @@ def cell_summary(trace: AttentionTrace, head: int, query: int, key: int) -> Cell
     )
 
 
-def query_row(trace: AttentionTrace, head: int, query: int) -> pd.DataFrame:
-    """One query against every key: score, bias, whether it may attend, weight."""
-    weights, allowed = trace.row(head, query)
-    return pd.DataFrame(
-        {
-            "key": np.arange(trace.n_k),
-            "token": list(trace.key_tokens),
-            "score": trace.row_of_scores(head, query),
-            "bias": trace.row_of_bias(head, query),
-            "allowed": allowed,
-            "weight": weights,
-        }
-    )
+def row_table(row: QueryRow) -> tuple[pd.DataFrame, dict[str, str]]:
+    """One query against every key, from the product to the weight, and the headings of the columns."""
+    columns: dict[str, object] = {
+        "key": np.arange(len(row.tokens)),
+        "token": list(row.tokens),
+        "product": row.products,
+        "score": row.scores,
+        "bias": row.bias,
+        "allowed": np.where(row.allowed, "yes", "no"),
+        "masked_score": row.masked,
+        "exponential": row.exponentials,
+        "weight": row.weights,
+    }
+    labels = {
+        "key": "Key",
+        "token": "Token",
+        "product": "q · k",
+        "score": "Score",
+        "bias": "Bias",
+        "allowed": "Allowed",
+        "masked_score": "Score + bias, masked",
+        "exponential": "Exponential",
+        "weight": "Weight",
+    }
+    if row.after_dropout is not None:
+        columns["weight_after_dropout"] = row.after_dropout
+        labels["weight_after_dropout"] = "After dropout"
+    return pd.DataFrame(columns), labels

@@ -1,13 +1,13 @@
 import streamlit as st
 
-from attnviz.ui import compute, controls, mask_panels, progress, sentences, show
+from attnviz.ui import compute, controls, mask_panels, mask_views, progress, sentences, show
 from attnviz.ui.page import page
 
 with page("Masks", question="Which keys may each query look at?") as scenario:
     shown = compute.shown_layer(scenario)
     layer = shown.layer
     progress.survey(layer)
-    show.sentence(sentences.setting(scenario, shown), shown.notes)
+    show.sentence(sentences.setting(scenario, shown), (*shown.notes, *mask_panels.at_a_glance(scenario, layer)))
 
     large, beside = st.columns([3, 2], gap="medium")
     with beside:
@@ -17,5 +17,4 @@ with page("Masks", question="Which keys may each query look at?") as scenario:
     with large:
         mask_panels.picture(scenario, layer, head, query, key)
 
-    mask_panels.composition(scenario, layer, head)
-    mask_panels.code(scenario, layer)
+    mask_views.chosen(scenario, layer, head, query, key)

@@ -15,7 +15,8 @@ with page("Playground", question="Where does each token look?") as scenario:
     with chosen:
         head = controls.head_picker(layer)
         query, key = controls.cell_picker(layer)
-        panels.query_row(layer, head, query, key)
+        panels.query_row(scenario, layer, head, query, key)
+        panels.steps_link()
     with large:
         panels.pattern(scenario, layer, head, query, key)
         panels.dropout(scenario, layer, head, query, key)

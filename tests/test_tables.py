@@ -12,7 +12,9 @@ from hypothesis import given
 from attnviz import AttentionConfig, AttentionTrace, attend
 from attnviz.metrics import Survey, mean_over_queries, survey
 from attnviz.registries import MASKS, METRICS
-from attnviz.tables import CellSummary, cell_summary, column_name, head_summary, query_row
+from attnviz.steps import Focus
+from attnviz.steps.row import row_of
+from attnviz.tables import CellSummary, cell_summary, column_name, head_summary, row_table
 from tests.figures.traces import numbered, trace_of
 from tests.strategies import configs
 
@@ -106,24 +108,30 @@ def test_a_cell_is_judged_by_the_mask_of_its_own_head(head: int) -> None:
     trace = trace_of(masks.astype(float), masks)
 
     assert [cell_summary(trace, head, 0, key).allowed for key in range(2)] == masks[head, 0].tolist()
-    assert query_row(trace, head, 0)["allowed"].tolist() == masks[head, 0].tolist()
 
 
 def test_a_query_against_every_key_is_a_row_a_key_in_order() -> None:
     trace = trace_of(ROW, MASK, scores=np.array([[[2.0, 1.0, 1.0, 9.0]]]))
 
-    frame = query_row(trace, 0, 0)
+    frame, labels = row_table(row_of(Focus(trace, 0, 0, 3, ())))
 
-    assert list(frame.columns) == ["key", "token", "score", "bias", "allowed", "weight"]
+    assert list(labels) == list(frame.columns)
+    assert [*frame.columns] == [
+        *("key", "token", "product", "score", "bias", "allowed", "masked_score", "exponential", "weight")
+    ]
     assert frame["key"].tolist() == [0, 1, 2, 3]
     assert frame["token"].tolist() == list(numbered(4))
     assert frame["score"].tolist() == [2, 1, 1, 9]
     assert frame["bias"].tolist() == [0, 0, 0, 0]
-    assert frame["allowed"].tolist() == [True, True, True, False]
+    assert frame["allowed"].tolist() == ["yes", "yes", "yes", "no"]
+    assert frame["masked_score"].tolist()[:3] == [2, 1, 1]
+    assert np.isnan(frame["masked_score"][3])
+    np.testing.assert_allclose(frame["exponential"], [1, np.exp(-1), np.exp(-1), 0])
     assert frame["weight"].tolist() == [0.5, 0.25, 0.25, 0]
 
 
 def test_repeated_tokens_keep_a_row_each() -> None:
     trace = attend(AttentionConfig(("the", "cat", "the"), masks=(MASKS["full"].spec(),)))
 
-    assert query_row(trace, 0, 0)["token"].tolist() == ["the", "cat", "the"]
+    frame, _ = row_table(row_of(Focus(trace, 0, 0, 0, ())))
+    assert frame["token"].tolist() == ["the", "cat", "the"]

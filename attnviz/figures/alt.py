@@ -9,8 +9,8 @@ import numpy as np
 from attnviz.core.trace import AttentionTrace
 from attnviz.figures.answers import named, quoted
 from attnviz.metrics import Overview, mean_over_queries
-from attnviz.numbers import counted, percent, significant
-from attnviz.shapes import Counts, HeadPairs, PerQuery
+from attnviz.numbers import counted, significant
+from attnviz.shapes import HeadPairs, PerQuery
 
 
 def _size(trace: AttentionTrace) -> str:
@@ -54,21 +54,3 @@ def distance(distance_tokens: PerQuery, roles: Sequence[str]) -> str:
     means = mean_over_queries(distance_tokens)
     words = ", ".join(f"{named(head, roles)} {significant(float(mean))}" for head, mean in enumerate(means[:16]))
     return f"Mean distance of each head in tokens: {words}{', …' if len(means) > 16 else ''}."
-
-
-def mask(trace: AttentionTrace, small: Overview, head: int) -> str:
-    """Alt text of one head's mask."""
-    n_allowed = small.n_allowed[head if len(small.n_allowed) > 1 else 0]
-    rows = "; ".join(f"query {row} sees {counted(int(count), 'key')}" for row, count in enumerate(n_allowed[:12]))
-    return f"Mask, {_size(trace)}: {rows}{'; …' if trace.n_q > 12 else ''}."
-
-
-def keys_allowed(n_allowed: Counts) -> str:
-    """Alt text of the number of keys of each query."""
-    return f"Line from {n_allowed[0]} at query 0 to {n_allowed[-1]} at query {len(n_allowed) - 1}."
-
-
-def composition(names: Sequence[str], shares: Sequence[float], together: float) -> str:
-    """Alt text of the masks side by side."""
-    parts = ", ".join(f"{name} allows {percent(share)}" for name, share in zip(names, shares, strict=True))
-    return f"Small masks side by side: {parts}, all three together {percent(together)}."

@@ -12,8 +12,8 @@ from attnviz.core.rows import Rows
 from attnviz.core.trace import AttentionTrace
 from attnviz.figures.labels import visible
 from attnviz.metrics import Overview, Survey, mean_over_queries, most_alike
-from attnviz.numbers import counted, grouped, percent, significant
-from attnviz.shapes import Counts, HeadPairs, PerHead, PerQuery, UniformPerQuery
+from attnviz.numbers import counted, percent, significant
+from attnviz.shapes import HeadPairs, PerHead, PerQuery, UniformPerQuery
 from attnviz.tables import cell_summary
 
 NEARLY_THE_SAME = 0.95
@@ -183,35 +183,3 @@ def dropout_answer(trace: AttentionTrace, head: int) -> str:
     instead = " instead of 1" if trace.sinks is None else ""
     share = percent((had - left) / max(had, 1))
     return f"{share} of the weights are dropped; a row now sums to between {least} and {most}{instead}."
-
-
-def mask_answer(small: Overview, head: int) -> str:
-    """How many pairs the mask allows, and how many keys a query has."""
-    n_allowed = small.n_allowed[head if len(small.n_allowed) > 1 else 0]
-    allowed, pairs = int(n_allowed.sum()), n_allowed.size * small.n_k
-    least, most = int(n_allowed.min()), int(n_allowed.max())
-    each = f"every query sees {counted(least, 'key')}" if least == most else f"a query sees {least} to {most} keys"
-    mean = "" if least == most else f", {significant(allowed / n_allowed.size)} on average"
-    return f"{grouped(allowed)} of {counted(pairs, 'pair')} are allowed ({percent(allowed / pairs)}): {each}{mean}."
-
-
-def keys_answer(n_allowed: Counts, n_k: int) -> str:
-    """The queries with the fewest and with the most keys."""
-    empty = int((n_allowed == 0).sum())
-    if n_allowed.min() == n_allowed.max():
-        return f"Every query may attend to {counted(int(n_allowed[0]), 'key')} of {n_k}."
-    few, many = int(n_allowed.argmin()), int(n_allowed.argmax())
-    none = f" {counted(empty, 'query has', 'queries have')} none." if empty else ""
-    return (
-        f"Query {few} sees the fewest, {counted(int(n_allowed[few]), 'key')}; query {many} the most, "
-        f"{int(n_allowed[many])} of {n_k}.{none}"
-    )
-
-
-def composition_answer(shares: Sequence[float], together: float) -> str:
-    """What each mask allows, and what is left when all must allow it."""
-    structure, sparsity, padding = (percent(share) for share in shares)
-    return (
-        f"Structure allows {structure} of the pairs, sparsity {sparsity}, padding {padding}; "
-        f"all three together {percent(together)}."
-    )

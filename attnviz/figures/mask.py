@@ -10,16 +10,19 @@ from jaxtyping import Bool
 
 from attnviz.core.trace import AttentionTrace
 from attnviz.figures.colours import MaskScale, with_forbidden
-from attnviz.figures.labels import escaped
-from attnviz.figures.meta import Cells, plain_labels
+from attnviz.figures.labels import escaped, short
+from attnviz.figures.meta import MOST_SPELT_OUT, Cells, Ticks, plain_labels
 from attnviz.figures.montage import arranged, montage_figure, placed
-from attnviz.figures.pattern import map_figure
+from attnviz.figures.pattern import MOST_TICKS, map_figure
 from attnviz.figures.theme import LEGEND, LIGHT, axis, figure, layout
 from attnviz.metrics.pooling import Window, pool_factor
 from attnviz.shapes import Counts, HasKeys, MapPart, Mask
 
 MOST_SIDE = 128
 MOST_POINTS = 2048
+FEW_TOKENS = 24
+FEW_KEYS = 6
+HEIGHT, HEIGHT_OF_MANY = 380, 520
 
 
 def mask_heatmap(
@@ -49,13 +52,15 @@ def mask_heatmap(
     )
     colours = MaskScale()
     values = with_forbidden(allowed, ~np.isnan(allowed), colours)
-    return map_figure(trace, values, cells, colours, window, query=query, key=key, has_keys=has_keys)
+    picture = map_figure(trace, values, cells, colours, window, query=query, key=key, has_keys=has_keys)
+    picture.layout.height = HEIGHT if max(trace.n_q, trace.n_k) <= FEW_TOKENS else HEIGHT_OF_MANY
+    return picture
 
 
 def mask_row(masks: Mapping[str, Mask], trace: AttentionTrace, *, fit: int = 4) -> go.Figure:
     """Small masks side by side, each with its name; of long ones a cell is allowed where any pair of its block is."""
     step = pool_factor(max(trace.n_q, trace.n_k), MOST_SIDE)
-    maps = np.stack([_pooled(mask, step) for mask in masks.values()])
+    maps = np.stack([pooled_mask(mask, step) for mask in masks.values()])
     montage = arranged(maps.shape, fit)
     cells = Cells(
         value="",
@@ -63,6 +68,7 @@ def mask_row(masks: Mapping[str, Mask], trace: AttentionTrace, *, fit: int = 4) 
         roles=tuple(masks),
         rows=plain_labels(trace.query_tokens),
         columns=plain_labels(trace.key_tokens),
+        map_name="",
     )
     colours = MaskScale()
     values = with_forbidden(np.where(maps, 1.0, np.nan), maps, colours)
@@ -75,6 +81,8 @@ def keys_allowed(n_allowed: Counts, trace: AttentionTrace, *, query: int) -> go.
     """How many keys each query may attend to, with the chosen query marked; of many queries every so many."""
     step = pool_factor(trace.n_q, MOST_POINTS)
     places = np.arange(0, trace.n_q, step)
+    is_spelt = trace.n_q <= MOST_SPELT_OUT
+    tokens = [escaped(short(token)) for token in trace.query_tokens] if is_spelt else []
     line: dict[str, object] = {
         "type": "scatter",
         "mode": "lines",
@@ -82,27 +90,50 @@ def keys_allowed(n_allowed: Counts, trace: AttentionTrace, *, query: int) -> go.
         "x": places.astype(np.float32),
         "y": n_allowed[places].astype(np.float32),
         "line": {"color": LIGHT.mark, "width": 2, "shape": "hvh"},
-        "hovertemplate": "query %{x}: %{y} keys<extra></extra>",
+        **({"text": tokens} if is_spelt else {}),
+        "hovertemplate": f"query %{{x}}{' %{text}' if is_spelt else ''}: %{{y}} keys<extra></extra>",
     }
+    name = query_name(trace, query)
     chosen: dict[str, object] = {
         "type": "scatter",
         "mode": "markers",
-        "name": f"query {query}",
+        "name": name,
         "x": [query],
         "y": [int(n_allowed[query])],
         "marker": {"color": LIGHT.accent, "size": 9},
-        "hovertemplate": "query %{x}: %{y} keys<extra></extra>",
+        "hovertemplate": f"{name}: %{{y}} keys<extra></extra>",
     }
+    xaxis, ticks = query_axis(trace)
+    most = max(int(n_allowed.max()), 1)
+    whole = {"tick0": 0, "dtick": 1} if most <= FEW_KEYS else {}
     picture = layout(
+        meta=ticks.to_meta(),
         showlegend=True,
         legend=LEGEND,
-        xaxis=axis("query", range=[-0.5, trace.n_q - 0.5], showgrid=False),
-        yaxis=axis("allowed keys", range=[0, max(int(n_allowed.max()), 1) * 1.05], showgrid=True, gridcolor=LIGHT.line),
-        height=300,
+        xaxis=xaxis,
+        yaxis=axis("allowed keys", range=[0, most * 1.05], showgrid=True, gridcolor=LIGHT.line, **whole),
+        height=240,
     )
     return figure([line, chosen], picture)
 
 
-def _pooled(mask: Mask, step: int) -> Bool[np.ndarray, "row column"]:
+def query_name(trace: AttentionTrace, query: int) -> str:
+    """Number and token of a query for a legend, which takes no markup: the token only where it could be none."""
+    token = short(trace.query_tokens[query])
+    return f"query {query}" if escaped(token) != token or "%" in token else f"query {query} {token}"
+
+
+def query_axis(trace: AttentionTrace) -> tuple[dict[str, object], Ticks]:
+    """An axis of all queries: number and token of each, or numbers alone where they are many."""
+    own = axis("query", range=[-0.5, trace.n_q - 0.5])
+    if trace.n_q > MOST_TICKS:
+        return own, Ticks()
+    labels = tuple(f"{place} {short(token)}" for place, token in enumerate(trace.query_tokens))
+    ticks = {"tickvals": list(range(trace.n_q)), "ticktext": [escaped(label) for label in labels]}
+    return {**own, "type": "linear", "tickmode": "array", "tickangle": -45, **ticks}, Ticks(x=labels)
+
+
+def pooled_mask(mask: Mask, step: int) -> Bool[np.ndarray, "row column"]:
+    """A mask in blocks of `step` by `step` pairs, each allowed where any of its pairs is."""
     rows = np.logical_or.reduceat(mask, range(0, mask.shape[0], step), axis=0)
     return np.logical_or.reduceat(rows, range(0, mask.shape[1], step), axis=1)

@@ -52,6 +52,8 @@ class Cells:
         Head number and name of each map, in reading order.
     rows, columns
         Labels of rows and columns of one map, as plain text; of many numbered ones the letter and the count.
+    map_name
+        What a map is; empty where its name says it all.
     row_name, column_name
         What a row and a column are.
     grid_columns
@@ -64,8 +66,10 @@ class Cells:
         More than 1 where several are drawn as one (the largest is shown), less than 1 where one is drawn larger.
     first_row, first_column
         Query and key of the first cell of a map.
-    lowest
-        Values below it stand for forbidden cells.
+    lowest, below
+        Values below the first stand for cells of which the second is said.
+    maps
+        What is different for each map where they have different sizes, under the names above.
     click
         What a click chooses: `head`, `cell`, `pair` or nothing.
     zoom
@@ -77,6 +81,7 @@ class Cells:
     roles: tuple[str, ...]
     rows: Labels
     columns: Labels
+    map_name: str = "head"
     row_name: str = "query"
     column_name: str = "key"
     grid_columns: int = 1
@@ -90,6 +95,8 @@ class Cells:
     first_row: int = 0
     first_column: int = 0
     lowest: float = 0.0
+    below: str = "forbidden by the mask"
+    maps: tuple[Mapping[str, object], ...] = ()
     click: str = ""
     zoom: bool = False
 

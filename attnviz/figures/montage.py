@@ -103,12 +103,13 @@ def montage_figure(
     colours: WeightScale,
     colorbar: dict[str, object],
     *,
-    selected: int | None = None,
+    selected: int | Sequence[int] | None = None,
 ) -> go.Figure:
-    """The maps with their titles, one of them framed.
+    """The maps with their titles, one or some of them framed.
 
     Notes
     -----
+    A map without a title is a gap and has no outline.
     All maps are one heatmap trace with gaps: as many axes as maps would cost the browser more than the maps do.
     """
     m = montage
@@ -117,9 +118,10 @@ def montage_figure(
     for (row, column), one_map in zip(m.corners, values, strict=True):
         big = one_map if m.grow == 1 else np.repeat(np.repeat(one_map, m.grow, axis=0), m.grow, axis=1)
         z[row : row + m.map_rows, column : column + m.map_columns] = big
-    shapes = [_outline(" ".join(m.frame(place) for place in range(m.n_maps)), LIGHT.line, 1)]
-    if selected is not None:
-        shapes.append(_outline(m.frame(selected), LIGHT.accent, 2.5))
+    framed = [] if selected is None else [selected] if isinstance(selected, int) else selected
+    shapes = [_outline(" ".join(m.frame(place) for place in range(m.n_maps) if titles[place]), LIGHT.line, 1)]
+    if framed:
+        shapes.append(_outline(" ".join(m.frame(place) for place in framed), LIGHT.accent, 2.5))
     heatmap: dict[str, object] = {
         "type": "heatmap",
         "z": z,

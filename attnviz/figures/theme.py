@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+import numpy as np
 import plotly.graph_objects as go
+from jaxtyping import Float
 
 SINGLE_HUE = "single hue"
 FONT = "Source Sans, Source Sans Pro, Segoe UI, Helvetica, Arial, sans-serif"
@@ -124,6 +126,18 @@ def layout(**own: object) -> dict[str, object]:
         "uirevision": "keep",
         **own,
     }
+
+
+def around_zero(*values: Float[np.ndarray, " place"]) -> list[float]:
+    """Range of an axis that shows all values, and 0.
+
+    >>> around_zero(np.array([1.0, 2.0]))
+    [0.0, 2.1]
+    """
+    least = min(0.0, *(float(np.nanmin(one, initial=0.0)) for one in values))
+    most = max(0.0, *(float(np.nanmax(one, initial=0.0)) for one in values))
+    room = 0.05 * (most - least) or 0.05
+    return [least - room if least else 0.0, most + room if most or not least else 0.0]
 
 
 def axis(title: str | None, **own: object) -> dict[str, object]:

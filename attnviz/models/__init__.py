@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attnviz.models.description import MINILM, TrainedModel
 from attnviz.models.encoder import EncoderConfig, EncoderRun, Network, read_config, read_network, run_network
-from attnviz.models.minilm import Encoder, encode, load_minilm, run_encoder, tokenize
+from attnviz.models.minilm import Encoder, encode, load_minilm, run_encoder, tokenize, word_size
 
 __all__ = [
     "MINILM",
@@ -20,4 +20,5 @@ __all__ = [
     "run_encoder",
     "run_network",
     "tokenize",
+    "word_size",
 ]

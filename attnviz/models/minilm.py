@@ -96,6 +96,12 @@ def _read_tokenizer(files: ModelFiles) -> Tokenizer:
     return tokenizer
 
 
+@lru_cache(maxsize=2)
+def word_size(encoder: Encoder) -> float:
+    """Root mean square of all numbers in the model's table of word vectors."""
+    return float(np.sqrt(np.square(encoder.network.words).mean(dtype=np.float64)))
+
+
 def tokenize(encoder: Encoder, text: str) -> tuple[Tokens, int]:
     """The tokens that the model sees, `[CLS]` and `[SEP]` included, and how many there were before cutting.
 

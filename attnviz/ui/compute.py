@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import RLock
 
 import pandas as pd
@@ -12,16 +13,21 @@ import streamlit as st
 
 from attnviz.core import AttentionConfig, AttentionTrace, attend
 from attnviz.core.designed import role_of
+from attnviz.core.layer import MOST_KEPT
 from attnviz.core.projections import Projections, make_projections
+from attnviz.core.shuffling import Shuffled, shuffled
 from attnviz.core.text import MAX_WORDS, words_of
 from attnviz.core.tiles import leave_threads_to_tiles
 from attnviz.figures.pattern import map_part
+from attnviz.masks import build_mask
 from attnviz.metrics import Overview, Survey, overview, survey
 from attnviz.metrics.pooling import Window
+from attnviz.metrics.reach import Reach, allowed_in_any_head, reach
 from attnviz.numbers import counted
 from attnviz.registry import Spec
 from attnviz.scenario import Scenario
-from attnviz.shapes import MapPart
+from attnviz.shapes import MapPart, Mask
+from attnviz.steps.what_if import Spread, spread_of_products
 from attnviz.tables import head_summary
 
 FEW_WEIGHTS = 1 << 20
@@ -194,6 +200,12 @@ def _many_trained(text: str, masks: tuple[Spec, ...], sharpness: float) -> tuple
     return _encode(text, masks, sharpness)
 
 
+@st.cache_resource(max_entries=4, show_spinner=False)
+def spread(seed: int) -> Spread:
+    """How far products of random queries and keys spread, for several widths."""
+    return spread_of_products(seed)
+
+
 def _encode(text: str, masks: tuple[Spec, ...], sharpness: float) -> tuple[Layer, ...]:
     from attnviz.models import load_minilm, run_encoder
 
@@ -202,3 +214,45 @@ def _encode(text: str, masks: tuple[Spec, ...], sharpness: float) -> tuple[Layer
     traces = run_encoder(encoder, text, masks=masks, sharpness=sharpness)
     seconds = (time.perf_counter() - start) / len(traces)
     return tuple(Layer(trace, ("",) * trace.n_heads, seconds) for trace in traces)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def reach_of(masks: tuple[Spec, ...], n: int, n_heads: int) -> Reach:
+    """Which token gets to which through how many layers of these masks, whichever head lets it through."""
+    return reach(allowed_in_any_head(masks, n, n_heads))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def masks_alone(specs: tuple[Spec, ...], n_q: int, n_k: int) -> tuple[Mask, ...]:
+    """Each of these masks by itself, as the first head has it."""
+    return tuple(build_mask([spec], n_q, n_k) for spec in specs)
+
+
+def shuffled_tokens(scenario: Scenario) -> Shuffled:
+    """What another order of the tokens does to the layer on screen; of many tokens the first are taken.
+
+    Raises
+    ------
+    AttnvizError
+        If the input is empty, the setting too large or the trained model not there.
+    """
+    if scenario.input == "trained":
+        layers = _shuffled_text(scenario.text, scenario.masks, scenario.sharpness, scenario.seed)
+        return layers[min(scenario.layer, len(layers) - 1)]
+    config = scenario.config()
+    most = min(MAX_WORDS, math.isqrt(MOST_KEPT // config.n_heads))
+    keys = config.key_tokens and config.key_tokens[:most]
+    return _shuffled(replace(config, tokens=config.tokens[:most], key_tokens=keys))
+
+
+@st.cache_resource(max_entries=32, show_spinner=False, hash_funcs={AttentionConfig: repr})
+def _shuffled(config: AttentionConfig) -> Shuffled:
+    return shuffled(config)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Running the model…")
+def _shuffled_text(text: str, masks: tuple[Spec, ...], sharpness: float, seed: int) -> tuple[Shuffled, ...]:
+    from attnviz.models import load_minilm
+    from attnviz.models.shuffling import shuffled_text
+
+    return shuffled_text(load_minilm(), text, masks=masks, sharpness=sharpness, seed=seed)

@@ -50,7 +50,7 @@ def tools(scenario: Scenario, trace: AttentionTrace) -> None:
     if trace.n_k > LARGEST_SIDE:
         st.caption(f"A mask can be drawn on up to {LARGEST_SIDE} keys; here are {counted(trace.n_k, 'key')}.")
         return
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="drawing_tools"):
         if is_canvas(scenario, trace):
             st.segmented_control(
                 "A click switches",

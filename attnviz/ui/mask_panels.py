@@ -1,22 +1,44 @@
-"""The panels of the page about masks."""
+"""The panels of the page about masks that are always on screen: the picture, and its numbers."""
 
 from __future__ import annotations
 
 import numpy as np
-import streamlit as st
 
-from attnviz.figures import alt, answers, keys_allowed, mask_heatmap, mask_row
+from attnviz.cost import pair_cost
+from attnviz.figures import answers, keys_allowed, mask_heatmap, mask_words
 from attnviz.figures.pattern import MOST_SIDE, fitting_window, is_exact
-from attnviz.masks import build_mask, flex_attention_code, numpy_code, sdpa_code
-from attnviz.registries import MASKS
+from attnviz.metrics.reach import Reach
 from attnviz.scenario import Scenario
-from attnviz.ui import drawing, session, show
+from attnviz.ui import compute, drawing, session, show
 from attnviz.ui.compute import Layer
 from attnviz.ui.live import Words
 
-MOST_COMPOSED = 512
-CODE = {"NumPy": numpy_code, "PyTorch SDPA": sdpa_code, "FlexAttention": flex_attention_code}
-PARTS = {"mask": "Structure", "sparsity": "Sparsity", "padding": "Padding"}
+MOST_TOKENS = 512
+
+
+def at_a_glance(scenario: Scenario, layer: Layer) -> tuple[str, ...]:
+    """Sentences on what the mask saves, and on which pairs are reachable through many layers."""
+    trace, n_allowed = layer.trace, layer.survey().small.n_allowed
+    pairs = trace.n_heads * trace.n_q * trace.n_k
+    allowed = int(n_allowed.sum()) * (trace.n_heads // len(n_allowed))
+    width, columns, size = trace.d_head, trace.value.shape[2], trace.query.dtype.itemsize
+    whole, few = (pair_cost(count, width, columns, bytes_per_number=size) for count in (pairs, allowed))
+    found = reach_of(scenario, layer)
+    saved = mask_words.saved_answer(whole, few)
+    return (saved, mask_words.reachable_answer(found)) if found else (saved,)
+
+
+def reach_of(scenario: Scenario, layer: Layer) -> Reach | None:
+    """Which token gets to which; None in cross-attention, and where the map is too large."""
+    trace = layer.trace
+    if is_cross(scenario) or trace.n_q > MOST_TOKENS:
+        return None
+    return compute.reach_of(scenario.masks, trace.n_q, trace.n_heads)
+
+
+def is_cross(scenario: Scenario) -> bool:
+    """Whether keys come from another input than queries."""
+    return scenario.cross and scenario.input != "trained"
 
 
 def picture(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -> None:
@@ -40,9 +62,9 @@ def picture(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -
         key=drawing.PICTURE,
         words=Words(
             f"Which pairs may attend{_where(layer, head)}?",
-            answers.mask_answer(found.small, head),
+            mask_words.mask_answer(found.small, head),
             caption,
-            alt.mask(trace, found.small, head),
+            mask_words.mask_alt(trace, found.small, head),
         ),
         on_click=drawing.on_click(scenario, trace),
     )
@@ -62,49 +84,8 @@ def keys_per_query(layer: Layer, head: int, query: int) -> None:
         key="keys_allowed",
         words=Words(
             "How many keys does each query see?",
-            answers.keys_answer(allowed, trace.n_k),
+            mask_words.keys_answer(allowed, trace),
             "The fewer keys a query may attend to, the larger its weights are for that alone.",
-            alt.keys_allowed(allowed),
+            mask_words.keys_alt(allowed),
         ),
     )
-
-
-def composition(scenario: Scenario, layer: Layer, head: int) -> None:
-    """Structure, sparsity and padding, and what all three allow together."""
-    trace = layer.trace
-    if max(trace.n_q, trace.n_k) > MOST_COMPOSED:
-        st.caption(f"The three masks are shown side by side up to {MOST_COMPOSED} tokens.")
-        return
-    h = trace.n_heads
-    parts = {
-        f"{PARTS[field]}: {MASKS[spec.name].label}": build_mask([spec], trace.n_q, trace.n_k, n_heads=h)
-        for field, spec in zip(PARTS, scenario.masks, strict=True)
-    }
-    masks = {name: mask[head if len(mask) > 1 else 0] for name, mask in parts.items()}
-    together = np.logical_and.reduce(list(masks.values()))
-    shares = [float(mask.mean()) for mask in masks.values()]
-    show.figure(
-        mask_row({**masks, "All three": together}, trace, fit=4 if session.fitting_maps("composition") > 4 else 2),
-        key="composition",
-        words=Words(
-            "What do the three masks make together?",
-            answers.composition_answer(shares, float(together.mean())),
-            "A pair may attend where structure AND sparsity AND padding allow it.",
-            alt.composition(list(masks), shares, float(together.mean())),
-        ),
-    )
-
-
-def code(scenario: Scenario, layer: Layer) -> None:
-    """The mask as a program."""
-    trace = layer.trace
-    st.markdown("### The mask as code")
-    chosen = st.segmented_control(
-        "Library",
-        list(CODE),
-        key="mask_code",
-        default="NumPy",
-        required=True,
-        label_visibility="collapsed",
-    )
-    st.code(CODE[chosen](scenario.masks, trace.n_q, trace.n_k, n_heads=trace.n_heads), language="python")

@@ -26,7 +26,9 @@ class MenuItem:
 
 MENU = (
     MenuItem("playground", "Playground", ":material/grid_view:"),
+    MenuItem("step_by_step", "Step by step", ":material/footprint:"),
     MenuItem("masks", "Masks", ":material/grid_on:"),
+    MenuItem("positions", "Positions", ":material/straighten:"),
     MenuItem("heads", "Heads", ":material/compare:"),
 )
 
@@ -62,6 +64,13 @@ def menu(link: Mapping[str, str], current: str) -> None:
             icon=item.icon,
             query_params=link,
         )
+
+
+def link_to(name: str, label: str, link: Mapping[str, str]) -> None:
+    """A link to another page, with the scenario."""
+    (target,) = (target for item, target in zip(MENU, menu_pages(), strict=True) if item.name == name)
+    (icon,) = (item.icon for item in MENU if item.name == name)
+    st.page_link(target, label=label, icon=icon, query_params=link)
 
 
 def run() -> None:

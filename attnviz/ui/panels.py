@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from attnviz.figures import alt, answers, attention_heatmap, distance_panel, head_grid, query_bars, similarity_matrix
+from attnviz.figures import (
+    alt,
+    answers,
+    attention_heatmap,
+    distance_panel,
+    head_grid,
+    query_bars,
+    similarity_matrix,
+    step_words,
+)
 from attnviz.figures.grid import heads_shown, largest_shown
 from attnviz.figures.pattern import MOST_SIDE, fitting_window, is_exact
 from attnviz.figures.row import MOST_KEYS, keys_to_show
@@ -12,8 +21,9 @@ from attnviz.metrics.pooling import Window
 from attnviz.numbers import percent, significant
 from attnviz.registries import METRICS, SIMILARITIES
 from attnviz.scenario import Scenario
+from attnviz.steps import Focus
 from attnviz.tables import column_name
-from attnviz.ui import session, show
+from attnviz.ui import navigation, session, show
 from attnviz.ui.compute import Layer
 from attnviz.ui.live import Words
 
@@ -141,9 +151,9 @@ def dropout(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -
     )
 
 
-def query_row(layer: Layer, head: int, query: int, key: int) -> None:
-    """The chosen query: its bars, and the numbers of the chosen cell."""
-    trace = layer.trace
+def query_row(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -> None:
+    """The chosen query: its bars, and the numbers and the arithmetic of the chosen cell."""
+    trace, focus = layer.trace, Focus(layer.trace, head, query, key, scenario.masks)
     caption = "The mark in each row is the weight of a head that is uniform over the allowed keys."
     if trace.n_k > MOST_KEYS:
         weights, allowed = trace.row(head, query)
@@ -157,11 +167,16 @@ def query_row(layer: Layer, head: int, query: int, key: int) -> None:
         key="query_row",
         words=Words(
             f"What does query {query} {answers.quoted(trace.query_tokens[query])} look at?",
-            answers.cell_answer(trace, head, query, key),
+            f"{answers.cell_answer(trace, head, query, key)} {step_words.arithmetic(focus)}",
             caption,
             alt.query_row(trace, head, query),
         ),
     )
+
+
+def steps_link() -> None:
+    """The way to every step of the chosen number."""
+    navigation.link_to("step_by_step", "Every step of this number", session.scenario().to_query())
 
 
 def redundancy(scenario: Scenario, layer: Layer, head: int, *, height: int = 340) -> None:

@@ -183,14 +183,19 @@ def publish(shown: Scenario) -> None:
 
 def keep_within(field: str, count: int) -> int:
     """The value of an index field, lowered where there are only `count` of what it counts."""
-    state = st.session_state
-    asked = int(state.get(field, 0))
+    asked = int(st.session_state.get(field, 0))
     value = min(asked, count - 1)
+    use_instead(field, value, too_far(field, asked, value))
+    return value
+
+
+def use_instead(field: str, value: Value, sentence: str) -> None:
+    """Set a field to the value that is shown for it; where its own came with the link, the sentence is told."""
+    state = st.session_state
     if state.get(field) != value:
         state[field] = value
         if field in state.get(ARRIVED, []):
-            state[IGNORED].append(too_far(field, asked, value))
-    return value
+            state[IGNORED].append(sentence)
 
 
 def zoomed(key: str, n_rows: int, n_columns: int) -> tuple[float, float, float, float] | None:
@@ -247,6 +252,11 @@ def clicked_cell(key: str) -> tuple[int, int] | None:
     """Query and key of the cell that was clicked in the live figure with this key."""
     clicked = _clicked(key)
     return (clicked["query"], clicked["key"]) if {"query", "key"} <= set(clicked) else None
+
+
+def clicked_map(key: str) -> int | None:
+    """Place of the map that was clicked in the live figure with this key."""
+    return _clicked(key).get("head")
 
 
 def _clicked(key: str) -> dict[str, int]:

@@ -63,7 +63,7 @@ def marked(text: str) -> str:
 
 def table(
     frame: pd.DataFrame,
-    shown: slice,
+    shown: slice | list[int],
     *,
     title: str,
     caption: str,

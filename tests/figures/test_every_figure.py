@@ -23,10 +23,15 @@ from attnviz.figures import (
     query_bars,
     similarity_matrix,
 )
+from attnviz.figures.mask_gallery import Example, mask_gallery
+from attnviz.figures.mask_rows import row_sums, two_rows
+from attnviz.figures.meta import plain_labels
 from attnviz.figures.pattern import map_part
+from attnviz.figures.reach import reach_line, reach_map
 from attnviz.figures.theme import DARK_FOR_LIGHT, SINGLE_HUE, recoloured
 from attnviz.metrics import overview, survey
 from attnviz.metrics.pooling import Window
+from attnviz.metrics.reach import reach
 from attnviz.registries import MASKS, SIMILARITIES
 from tests.figures.traces import NASTY, random_trace, sentence_trace, trace_of
 
@@ -62,6 +67,30 @@ FIGURES: dict[str, Callable[[AttentionTrace], go.Figure]] = {
     ),
     "mask_row": lambda trace: mask_row({"<one>": trace.mask[0], "both": trace.mask[0]}, trace),
     "keys_allowed": lambda trace: keys_allowed(overview(trace).n_allowed[0], trace, query=0),
+    "mask_gallery": lambda trace: mask_gallery(
+        [
+            Example("<Structure>", "<one> $x$", trace.mask[0], is_chosen=True),
+            Example("Sparsity", "Another with a long name", trace.mask[0]),
+        ],
+        plain_labels(trace.query_tokens),
+        plain_labels(trace.key_tokens),
+    ),
+    "reach_map": lambda trace: reach_map(
+        trace,
+        reach(trace.mask[0]),
+        Window(0, trace.n_q, 0, trace.n_k),
+        depth=2,
+        query=0,
+        key=0,
+        has_keys=overview(trace).has_keys[0],
+    ),
+    "reach_line": lambda trace: reach_line(reach(trace.mask[0]), trace, depth=2, query=0),
+    "two_rows": lambda trace: two_rows(
+        {"right": trace.weights[0, 0], "wrong": trace.weights[0, 0]}, trace, trace.mask[0, 0], [0], key=0
+    ),
+    "row_sums": lambda trace: row_sums(
+        {"right": trace.weights[0].sum(axis=1), "wrong": trace.weights[0].sum(axis=1)}, trace, query=0
+    ),
     "query_bars": lambda trace: query_bars(trace, head=0, query=0, key=0),
     "similarity_matrix": lambda trace: similarity_matrix(
         SIMILARITIES["cosine"].function(trace.weights), roles(trace), selected=0, scale=SINGLE_HUE, value="cosine"
@@ -77,11 +106,16 @@ AXES = {
     "mask_heatmap": ("key (column)", "query (row)"),
     "mask_row": ("key (column)", "query (row)"),
     "keys_allowed": ("query", "allowed keys"),
+    "mask_gallery": ("key (column)", "query (row)"),
+    "reach_map": ("key (column)", "query (row)"),
+    "reach_line": ("layers", "reached (%)"),
+    "two_rows": ("weight", "key"),
+    "row_sums": ("query", "sum of the weights"),
     "query_bars": ("weight", "key"),
     "similarity_matrix": ("head (column)", "head (row)"),
     "distance_panel": ("tokens", "head"),
 }
-UPWARD = {"keys_allowed"}
+UPWARD = {"keys_allowed", "reach_line", "row_sums"}
 every_figure = pytest.mark.parametrize("name", FIGURES)
 every_trace = pytest.mark.parametrize("kind", TRACES)
 
@@ -158,6 +192,7 @@ def test_words_that_plotly_draws_hold_no_markup_of_a_token_or_role(name: str) ->
     drawn += [text for trace in picture.data if trace.type == "scatter" for text in trace.text or ()]
     for text in drawn:
         left = text.removeprefix(f"<b>{text[3:4]}</b> ") if name.startswith("head_grid") else text
+        left = left.replace(" <br>\n", "", 1) if name == "mask_gallery" else left
         assert not set("<>$") & set(left), text
 
 

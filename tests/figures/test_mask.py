@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attnviz.figures import answers, keys_allowed, mask_heatmap, mask_row
+from attnviz.cost import pair_cost
+from attnviz.figures import keys_allowed, mask_heatmap, mask_row, mask_words
 from attnviz.figures.colours import MaskScale
 from attnviz.figures.pattern import map_part
 from attnviz.metrics import overview
 from attnviz.metrics.pooling import Window
-from tests.figures.traces import random_trace
+from tests.figures.traces import random_trace, trace_of
 
 CAUSAL_4 = np.tri(4, dtype=bool)
 
@@ -76,16 +77,68 @@ def test_the_line_shows_how_many_keys_each_query_has_and_marks_the_chosen_one() 
     ],
 )
 def test_the_answer_counts_pairs_and_keys(mask: np.ndarray, said: str) -> None:
-    assert answers.mask_answer(overview(random_trace(2, 4, mask)), 1) == said
+    assert mask_words.mask_answer(overview(random_trace(2, 4, mask)), 1) == said
 
 
 @pytest.mark.parametrize(
     ("counts", "said"),
     [
-        ([1, 2, 3], "Query 0 sees the fewest, 1 key; query 2 the most, 3 of 3."),
-        ([0, 0, 3], "Query 0 sees the fewest, 0 keys; query 2 the most, 3 of 3. 2 queries have none."),
-        ([2, 2], "Every query may attend to 2 keys of 3."),
+        ([1, 2, 3], "Query 0 “the” sees the fewest, 1 key; query 2 “<s>” the most, 3 of 3."),
+        ([0, 0, 3], "Queries 0 and 1 see no key; query 2 “<s>” the most, 3 of 3."),
+        ([2, 2, 2], "Every query may attend to 2 keys of 3."),
+        ([1, 3, 3], "Query 0 “the” sees the fewest, 1 key; queries 1 and 2 the most, 3 of 3."),
     ],
 )
-def test_the_queries_with_the_fewest_and_the_most_keys_are_named(counts: list[int], said: str) -> None:
-    assert answers.keys_answer(np.array(counts), 3) == said
+def test_the_queries_with_the_fewest_and_the_most_keys_are_named_all_of_them(counts: list[int], said: str) -> None:
+    trace = trace_of(np.zeros((1, 3, 3)), tokens=("the", "cat", "<s>"))
+
+    assert mask_words.keys_answer(np.array(counts), trace) == said
+
+
+@pytest.mark.parametrize(
+    ("places", "said"),
+    [
+        ([4], "query 4 “t4”"),
+        ([0, 1, 2], "queries 0 to 2"),
+        ([0, 1], "queries 0 and 1"),
+        ([1, 5, 7], "queries 1, 5 and 7"),
+        ([0, 2, 4, 6], "4 queries (the first is query 0)"),
+    ],
+)
+def test_several_queries_are_a_range_a_list_or_a_number(places: list[int], said: str) -> None:
+    assert mask_words.queries_named(places, random_trace(1, 8)) == said
+
+
+def test_the_axis_of_the_queries_has_number_and_token_while_they_fit() -> None:
+    trace = trace_of(np.zeros((1, 2, 2)), tokens=("it", "<b>"))
+
+    picture = keys_allowed(np.array([1, 2]), trace, query=1)
+
+    assert list(picture.layout.xaxis.ticktext) == ["0 it", "1 &lt;b&gt;"]
+    assert picture.layout.meta["ticks"]["x"] == ("0 it", "1 <b>")
+    assert list(picture.data[0].text) == ["it", "&lt;b&gt;"]
+    assert picture.data[1].name == "query 1", "a legend takes no markup"
+    assert keys_allowed(np.array([1, 2]), trace, query=0).data[1].name == "query 0 it"
+    assert keys_allowed(np.ones(50, dtype=int), random_trace(1, 50), query=0).layout.xaxis.ticktext is None
+
+
+def test_what_skipping_pairs_saves_is_said_with_what_a_dense_implementation_saves() -> None:
+    said = mask_words.saved_answer(pair_cost(968, 8, 8), pair_cost(528, 8, 8))
+
+    assert said == (
+        "Only the allowed pairs would take 16.9\u202fkFLOP instead of 31.0\u202fkFLOP for scores and context, and "
+        "2.11\u202fkB instead of 3.87\u202fkB for the weights: 45.5\u202f% less. A dense implementation computes every "
+        "pair and then hides some, so it saves nothing."
+    )
+    assert mask_words.saved_answer(pair_cost(9, 8, 8), pair_cost(9, 8, 8)) == (
+        "No pair is forbidden, so skipping forbidden pairs saves nothing."
+    )
+
+
+def test_few_keys_are_counted_in_whole_numbers() -> None:
+    few, many = (
+        keys_allowed(np.array([count, count]), trace_of(np.zeros((1, 2, count))), query=0).layout.yaxis
+        for count in (3, 40)
+    )
+
+    assert (few.tick0, few.dtick, many.dtick) == (0, 1, None)

@@ -41,7 +41,7 @@ def test_the_picture_shows_what_all_three_masks_allow(open_app: Opener) -> None:
 
 
 def test_the_three_masks_stand_side_by_side_with_what_they_make_together(open_app: Opener) -> None:
-    header = pictures(open_app(CAUSAL_WINDOW, page="masks"))["composition"].header
+    header = pictures(open_app({**CAUSAL_WINDOW, "mask_view": "together"}, page="masks"))["composition"].header
 
     assert header["answer"] == (
         "Structure allows 54.5\u202f% of the pairs, sparsity 40.5\u202f%, padding 100\u202f%; "
@@ -87,7 +87,7 @@ def test_with_fewer_queries_than_keys_a_click_switches_the_row_of_the_place_amon
 
 @pytest.mark.parametrize("library", ["NumPy", "PyTorch SDPA", "FlexAttention"])
 def test_the_mask_is_there_as_code(library: str, open_app: Opener) -> None:
-    app = open_app(CAUSAL_WINDOW, page="masks")
+    app = open_app({**CAUSAL_WINDOW, "mask_view": "code"}, page="masks")
 
     group = next(group for group in app.get("button_group") if group.key == "mask_code")
     ran(group.set_value(library).run())

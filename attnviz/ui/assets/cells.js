@@ -1,17 +1,19 @@
 // What a heatmap's cell is, from the figure's `layout.meta.cells`.
 
-export function cellAt(cells, [row, column]) {
-  const gridRow = Math.floor(row / cells.pitch_rows);
-  const gridColumn = Math.floor(column / cells.pitch_columns);
-  const insideRow = (row % cells.pitch_rows) - cells.map_top;
-  const insideColumn = column % cells.pitch_columns;
-  const map = gridRow * cells.grid_columns + gridColumn;
+export function cellAt(all, [row, column]) {
+  const gridRow = Math.floor(row / all.pitch_rows);
+  const gridColumn = Math.floor(column / all.pitch_columns);
+  const insideRow = (row % all.pitch_rows) - all.map_top;
+  const insideColumn = column % all.pitch_columns;
+  const map = gridRow * all.grid_columns + gridColumn;
+  const cells = ofMap(all, map);
   if (insideRow < 0 || insideRow >= cells.map_rows || insideColumn >= cells.map_columns) return null;
   if (cells.heads.length && map >= cells.heads.length) return null;
   const first = (inside, step, start, count) => Math.min(Math.floor(inside * step) + start, count - 1);
   const top = first(insideRow, cells.rows_per_cell, cells.first_row, cells.rows.length);
   const left = first(insideColumn, cells.columns_per_cell, cells.first_column, cells.columns.length);
   return {
+    map,
     head: cells.heads[map],
     role: cells.roles[map],
     row: top,
@@ -19,6 +21,11 @@ export function cellAt(cells, [row, column]) {
     column: left,
     lastColumn: Math.min(left + Math.max(Math.ceil(cells.columns_per_cell), 1), cells.columns.length) - 1,
   };
+}
+
+// What cells are in one map, where maps have different sizes.
+export function ofMap(cells, map) {
+  return { times: 1, ...cells, ...cells.maps?.[map] };
 }
 
 export function number(value, digits) {
@@ -44,17 +51,19 @@ function range(name, labels, first, last) {
   return line(`${name} ${place} `.trimStart(), strong(first === last ? labels[first] : `${labels[first]} … ${labels[last]}`));
 }
 
-export function nameOf(cells, cell, value, quantised) {
+export function nameOf(all, cell, value, quantised) {
+  const cells = ofMap(all, cell.map);
   const lines = [];
-  if (cells.heads.length) lines.push(line(`head ${cell.head}${cell.role ? ` · ${cell.role}` : ""}`));
+  if (cells.heads.length && cells.map_name) lines.push(line(`${cells.map_name} ${cell.head}${cell.role ? ` · ${cell.role}` : ""}`));
+  else if (cell.role) lines.push(line(cell.role));
   if (cells.row_name) {
     lines.push(range(cells.row_name, cells.rows, cell.row, cell.lastRow), range(cells.column_name, cells.columns, cell.column, cell.lastColumn));
   } else {
     lines.push(line(`${cells.rows[cell.row]} and ${cells.columns[cell.column]}`));
   }
   const pooled = cell.row !== cell.lastRow || cell.column !== cell.lastColumn;
-  if (value < cells.lowest - 1e-9) lines.push(line(strong("forbidden by the mask")));
+  if (value < cells.lowest - 1e-9) lines.push(line(strong(cells.below)));
   else if (!cells.value) lines.push(line(strong(pooled ? "some pairs may attend" : "may attend")));
-  else lines.push(line(`${pooled ? "largest " : ""}${cells.value} `, strong(`${quantised ? "≈ " : ""}${number(value, quantised ? 2 : 4)}`)));
+  else lines.push(line(`${pooled ? "largest " : ""}${cells.value} `, strong(`${quantised ? "≈ " : ""}${number(value * cells.times, quantised ? 2 : 4)}`)));
   return lines;
 }

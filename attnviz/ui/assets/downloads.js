@@ -1,5 +1,5 @@
 // A figure as a file: picture, page or table, made in the browser from what is on screen.
-import { cellAt } from "./cells.js";
+import { cellAt, ofMap } from "./cells.js";
 
 export function downloads(figure) {
   figure.back = button("Reset zoom", "Show the whole picture again", () => reset(figure));
@@ -82,16 +82,18 @@ export function table(figure) {
 function cellRows(figure) {
   const { cells } = figure;
   const [row, column] = [cells.row_name || "row", cells.column_name || "column"];
-  const out = [["head", row, `last_${row}`, `${row}_label`, column, `last_${column}`, `${column}_label`, cells.value.replaceAll(" ", "_"), "allowed"]];
+  const out = [[cells.map_name || "map", row, `last_${row}`, `${row}_label`, column, `last_${column}`, `${column}_label`, cells.value.replaceAll(" ", "_"), "allowed"]];
   const seen = new Set();
   figure.data[0].z.forEach((values, i) =>
     values.forEach((value, j) => {
       const cell = Number.isNaN(value) ? null : cellAt(cells, [i, j]);
-      const name = cell && `${cell.head}/${cell.row}/${cell.column}`;
+      const name = cell && `${cell.map}/${cell.row}/${cell.column}`;
       if (!cell || seen.has(name)) return;
       seen.add(name);
       const allowed = value >= cells.lowest - 1e-9;
-      out.push([cell.head ?? "", cell.row, cell.lastRow, cells.rows[cell.row], cell.column, cell.lastColumn, cells.columns[cell.column], allowed ? value : 0, allowed ? 1 : 0]);
+      const own = ofMap(cells, cell.map);
+      const map = cells.map_name ? cell.head ?? "" : cell.role;
+      out.push([map, cell.row, cell.lastRow, own.rows[cell.row], cell.column, cell.lastColumn, own.columns[cell.column], allowed ? value * own.times : 0, allowed ? 1 : 0]);
     }),
   );
   return out;

@@ -4,6 +4,7 @@
 const FONT = "11px";
 const ROW_PITCH = 13;
 const SLANTED_PITCH = 17;
+const WITHOUT_NUMBER = ["forbidden", "not reached"];
 const SIZES = { top: 6, right: 12, tick: 6, title: 22, number: 20, numbers: 34 };
 const canvas = document.createElement("canvas").getContext("2d");
 
@@ -163,15 +164,15 @@ function patch(hue, text) {
 function scale({ colorscale, zmin, zmax, colorbar }) {
   // Without a title the colours are names, not a range.
   if (!colorbar.title.text) return [...patch(colorscale[0][1], colorbar.ticktext[0]), ...patch(colorscale.at(-1)[1], colorbar.ticktext.at(-1))];
-  // The first tick is where the numbers begin, but for one that stands for forbidden cells.
-  const low = colorbar.tickvals[colorbar.ticktext[0] === "forbidden" ? 1 : 0];
+  // The first tick is where the numbers begin, but for one that stands for cells without a number.
+  const forbidden = colorbar.ticktext.findIndex((text) => WITHOUT_NUMBER.includes(text));
+  const low = colorbar.tickvals[forbidden === 0 ? 1 : 0];
   const share = (value) => (value - zmin) / (zmax - zmin);
   const zero = share(low);
   const inside = colorscale.filter(([place]) => place >= zero - 1e-9);
   const stops = inside.map(([place, hue]) => `${hue} ${(100 * (place - zero)) / (1 - zero)}%`).join(", ");
   const bar = element("span", "av-bar");
   bar.style.background = `linear-gradient(to right, ${stops})`;
-  const forbidden = colorbar.ticktext.indexOf("forbidden");
   const values = colorbar.ticktext.filter((_, i) => i !== forbidden);
   const parts = [element("span", "", colorbar.title.text.replace(/<br>/g, " ")), element("span", "av-number", values[0]), bar, element("span", "av-number", values.at(-1))];
   const other = colorbar.ticktext[forbidden];

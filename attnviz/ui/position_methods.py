@@ -1,0 +1,141 @@
+"""The position methods on screen: that of the scenario and the one beside it, or what prevents them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from attnviz.errors import SettingError
+from attnviz.figures.labels import escaped
+from attnviz.positions import Positional, PositionShape
+from attnviz.positions.similarity import Method
+from attnviz.registries import POSITIONS
+from attnviz.registry import Spec
+from attnviz.scenario import PARAMS, Scenario
+from attnviz.shapes import Embedded, PositionIds
+from attnviz.ui import controls
+from attnviz.ui.compute import Layer
+from attnviz.ui.parameters import parameter
+from attnviz.ui.show import marked
+
+LEAST_PLACES = 64
+MOST_PLACES = 128
+MOST_CELLS = 1 << 17
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two methods by their names, or one where the other is refused, and the head whose bias is looked at."""
+
+    methods: Mapping[str, Method]
+    head: int
+
+
+def places_shown(layer: Layer) -> int:
+    """How many positions are shown: at least 64, all of the text up to 128, and no more cells than can be exact."""
+    trace = layer.trace
+    most = min(MOST_PLACES, MOST_CELLS // trace.x.shape[1])
+    return min(max(trace.n_q, trace.n_k, LEAST_PLACES), most)
+
+
+def text_length(layer: Layer) -> int:
+    """One more than the largest position of the text on screen."""
+    origin = layer.trace.origin
+    return 1 + max(int(origin.q_positions.max()), int(origin.k_positions.max()))
+
+
+def is_biased(method: Method) -> bool:
+    """Whether the method is one for each head."""
+    return method.effects.bias is not None
+
+
+def has_effect(method: Method) -> bool:
+    """Whether the method does anything."""
+    effects = method.effects
+    return any(effect is not None for effect in (effects.add, effects.rotate, effects.bias))
+
+
+def chosen_method(scenario: Scenario, layer: Layer, n_positions: int, *, in_words: bool = False) -> Method:
+    """The method of the layer on screen, for a text of so many positions; of a trained model, its own vectors.
+
+    Parameters
+    ----------
+    scenario, layer, n_positions
+        What is on screen, and the length of the text.
+    in_words
+        Whether a trained model's vectors are divided by the root mean square of its word vectors, so that they stand
+        beside words of variance 1 as those of a method do.
+
+    Raises
+    ------
+    SettingError
+        If the method refuses the sizes of the layer.
+    """
+    if scenario.input != "trained":
+        return _registered(scenario.position, scenario, layer, n_positions)
+    from attnviz.models import MINILM, load_minilm, word_size
+
+    encoder = load_minilm()
+    table = encoder.network.positions / (word_size(encoder) if in_words else 1.0)
+
+    def add(positions: PositionIds) -> Embedded:
+        return table[positions].astype(np.float64)
+
+    label = f"Learned ({MINILM.label})"
+    return Method(label, _shape(scenario, layer, n_positions), Positional(add=add), n_places=len(table))
+
+
+def _registered(spec: Spec, scenario: Scenario, layer: Layer, n_positions: int) -> Method:
+    entry, shape = POSITIONS[spec.name], _shape(scenario, layer, n_positions)
+    return Method(escaped(entry.label), shape, entry.function(shape, **dict(spec.params)))
+
+
+def _shape(scenario: Scenario, layer: Layer, n_positions: int) -> PositionShape:
+    return PositionShape(layer.trace.x.shape[1], layer.trace.n_heads, scenario.seed, n_positions)
+
+
+def compared(scenario: Scenario, layer: Layer, n_positions: int) -> dict[str, Method]:
+    """Both methods by their names; without the second where it refuses the sizes of the layer."""
+    first = chosen_method(scenario, layer, n_positions, in_words=True)
+    methods = {first.label: first}
+    try:
+        second = _registered(scenario.compared, scenario, layer, n_positions)
+    except SettingError:
+        return methods
+    return {**methods, f"{second.label} (second)" if second.label in methods else second.label: second}
+
+
+def comparison(scenario: Scenario, layer: Layer, n_positions: int, *, has_length: bool = False) -> Comparison:
+    """Both methods, after the controls for the second and for the head; a refused one is said in a sentence.
+
+    With `has_length` there is a control for the trained length too.
+    """
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        if has_length:
+            parameter(
+                "trained_length",
+                PARAMS["trained_length"],
+                label="Trained length (tokens)",
+                summary="The longest text that the model has seen in training; the text here is four times as long.",
+            )
+        controls.spec_menu("compared", "Beside it", scenario.compared)
+        methods = compared(scenario, layer, n_positions)
+        head = (
+            controls.head_picker(layer)
+            if any(is_biased(method) for method in methods.values())
+            else controls.clamped_head(layer)
+        )
+    if len(methods) < 2:
+        _say_why_refused(scenario, layer, n_positions)
+    return Comparison(methods, head)
+
+
+def _say_why_refused(scenario: Scenario, layer: Layer, n_positions: int) -> None:
+    try:
+        _registered(scenario.compared, scenario, layer, n_positions)
+    except SettingError as error:
+        label = POSITIONS[scenario.compared.name].label
+        st.warning(marked(f"{label} is not shown: {error}"))

@@ -1,0 +1,131 @@
+"""The whole row of a query: its numbers, what if a setting were different, and why products are scaled."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.figures import changed_bars, gradient_lines, score_bars, step_words, variance_lines
+from attnviz.figures.row import MOST_KEYS, keys_to_show
+from attnviz.scenario import STEP_VIEWS, Scenario
+from attnviz.steps import Focus
+from attnviz.steps.row import QueryRow, row_of
+from attnviz.steps.what_if import Change, changed_row, measured_spread
+from attnviz.tables import row_table
+from attnviz.ui import compute, show
+from attnviz.ui.live import Words
+
+VIEWS = {"row": "The whole row", "what_if": "What if?", "scaling": "Why divide by √d_head?"}
+
+
+def chosen_view(scenario: Scenario, focus: Focus) -> None:
+    """One of the views of the row, the only one that is computed."""
+    st.segmented_control(
+        "What is shown of the row",
+        STEP_VIEWS,
+        key="step_view",
+        format_func=VIEWS.__getitem__,
+        required=True,
+        label_visibility="collapsed",
+    )
+    if scenario.step_view == "row":
+        whole_row(focus)
+    elif scenario.step_view == "what_if":
+        what_if(focus)
+    else:
+        scaling(scenario, focus)
+
+
+def _query(focus: Focus) -> str:
+    return f"query {focus.query} “{focus.trace.query_tokens[focus.query]}”"
+
+
+def _few(keys: list[int], row: QueryRow) -> str:
+    return f"The {MOST_KEYS} keys with the largest weights. " if len(keys) < len(row.weights) else ""
+
+
+def whole_row(focus: Focus) -> None:
+    """Scores, bias and what the softmax gets as bars, and all numbers as a table."""
+    row = row_of(focus)
+    keys = keys_to_show(row.weights, row.allowed, focus.key)
+    show.figure(
+        score_bars(row, keys, key=focus.key),
+        key="row_scores",
+        words=Words(
+            f"What does {_query(focus)} give to the softmax?",
+            step_words.row_answer(row),
+            f"{_few(keys, row)}Bars: score, and the bias on top of it. Orange: their sum where the key is allowed. "
+            "⊘ marks a forbidden key; its bar is grey and counts as −∞.",
+            step_words.row_alt(row, keys),
+        ),
+    )
+    frame, labels = row_table(row)
+    show.table(
+        frame,
+        keys,
+        title="The row in numbers",
+        caption="weight = exponential / sum; exponential = e to the score less the largest. The file has all keys.",
+        labels=labels,
+        file_name=f"attnviz-head-{focus.head}-query-{focus.query}.csv",
+        strong=focus.key,
+    )
+
+
+@st.fragment
+def what_if(focus: Focus) -> None:
+    """The row under another setting, beside the row as it is; nothing else on the page changes."""
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom", key="what_if"):
+        is_scaled = st.toggle("Divide by √d_head", value=False, key="what_if.scaled")
+        is_masked = st.toggle("Apply the mask", value=True, key="what_if.masked")
+        temperature = st.slider(
+            "Temperature",
+            0.1,
+            10.0,
+            1.0,
+            step=0.1,
+            key="what_if.temperature",
+            help="Scores are divided by it: below 1 the best key gets more, above 1 the keys become alike.",
+        )
+    row = row_of(focus)
+    changed = changed_row(focus, Change(is_scaled, temperature, is_masked))
+    keys = keys_to_show(row.weights, row.allowed, focus.key)
+    show.figure(
+        changed_bars(row, changed, keys, key=focus.key),
+        key="row_changed",
+        words=Words(
+            f"What would {_query(focus)} look at then?",
+            step_words.change_answer(row, changed, focus.key),
+            f"{_few(keys, row)}Light: as set in the sidebar. Dark: under the change. ⊘ marks a forbidden key.",
+            step_words.row_alt(row, keys),
+        ),
+    )
+
+
+def scaling(scenario: Scenario, focus: Focus) -> None:
+    """Variance of products and gradient of the softmax against d_head, measured."""
+    spread = compute.spread(scenario.seed)
+    found = measured_spread(focus)
+    measured = None if found is None else (focus.trace.d_head, *found)
+    left, right = st.columns(2, gap="medium")
+    drawn = "256 queries and 32 keys of standard normal numbers, drawn from the seed."
+    with left:
+        show.figure(
+            variance_lines(spread, measured),
+            key="variance",
+            words=Words(
+                "How far do products spread?",
+                step_words.variance_answer(spread, measured),
+                f"{drawn} Both axes are logarithmic.",
+                step_words.variance_answer(spread, measured),
+            ),
+        )
+    with right:
+        show.figure(
+            gradient_lines(spread),
+            key="gradient",
+            words=Words(
+                "What is left to learn from?",
+                step_words.gradient_answer(spread),
+                f"The slope of a weight p against its own score is p (1 − p). {drawn}",
+                step_words.gradient_answer(spread),
+            ),
+        )
