@@ -27,7 +27,16 @@ PATIENCE_SECONDS = 60
 FEW_WEIGHTS = 1 << 20
 TEXT = "[data-testid=stMarkdown]"
 WHOLE_PAGE = 2400
-PARTS = ("grid", "page", "bertviz", "circuitsvis", "visit")
+PARTS = ("grid", "page", "pages", "bertviz", "circuitsvis", "visit")
+# Of each other page the view that a change of this control draws anew, and the key that changes it.
+PAGES = {
+    "step by step": ("step_by_step", {"stage": "softmax"}, "Sharpness", "ArrowRight"),
+    "masks": ("masks", {"sparsity": "sliding_window", "mask_view": "together"}, "Window", "ArrowUp"),
+    "masks, all masks": ("masks", {"sparsity": "sliding_window"}, "Window", "ArrowUp"),
+    "positions": ("positions", {"position": "alibi"}, "Slope", "ArrowRight"),
+    "positions, similarity": ("positions", {"position": "alibi", "position_view": "similarity"}, "Slope", "ArrowRight"),
+    "heads": ("heads", {}, "Sharpness", "ArrowRight"),
+}
 seeds = count(1)
 
 
@@ -121,6 +130,19 @@ def page(floor_server: Server) -> Iterator[dict[str, object]]:
         yield from changes(browser, server, floor, "page, all in view", LENGTHS, height=WHOLE_PAGE, input="vectors")
 
 
+def pages(floor_server: Server) -> Iterator[dict[str, object]]:
+    """The other pages with 8 heads over 64 tokens, each in a window of 900: every change a new setting."""
+    with app("app.py") as server, chromium() as browser:
+        floor = open_floor(browser, floor_server)
+        for name, (path, link, control, key) in PAGES.items():
+            chosen = path + query(8, 64, input="vectors", **link)
+            tab = open_tab(browser, server, chosen, control=control)
+            warm(tab, repeat(key), USUAL.warming, USUAL.seconds)
+            sample = measure(tab, repeat(key), USUAL.measured, USUAL.seconds)
+            yield row(f"pages, {name}", "fresh", 8, 64, sample, floor)
+            tab.close()
+
+
 def peer(floor_server: Server, name: str) -> Iterator[dict[str, object]]:
     """A peer's picture; a length that does not come in time is not tried again with more heads."""
     lengths = PEER_LENGTHS
@@ -190,7 +212,7 @@ def main() -> None:
 
 
 def measured(part: str, floor: Server) -> Iterator[dict[str, object]]:
-    named = {"grid": grid, "page": page, "visit": visit}
+    named = {"grid": grid, "page": page, "pages": pages, "visit": visit}
     return named[part](floor) if part in named else peer(floor, part)
 
 

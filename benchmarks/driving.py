@@ -179,8 +179,10 @@ def new_context(browser: Browser, height: int = 900) -> BrowserContext:
     return context
 
 
-def open_tab(browser: Browser, server: Server, query: str, *, text: str = "", height: int = 900) -> Tab:
-    """Open a page, wait until it has settled, and focus its slider; changes of the element `text` count as pictures."""
+def open_tab(
+    browser: Browser, server: Server, query: str, *, text: str = "", height: int = 900, control: str = "Sharpness"
+) -> Tab:
+    """Open a page, wait until it has settled, and focus a control; changes of the element `text` count as pictures."""
     page = new_context(browser, height).new_page()
     page.set_default_timeout(120_000)
     cdp = page.context.new_cdp_session(page)
@@ -188,7 +190,7 @@ def open_tab(browser: Browser, server: Server, query: str, *, text: str = "", he
     tab = Tab(page, server, cdp)
     page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: tab.received.append(len(frame))))
     page.goto(f"{server.address}/{query}")
-    slider = page.locator("input[type=range][aria-label^=Sharpness]")
+    slider = page.locator(f"input[aria-label^={control}]")
     slider.wait_for()
     if text:
         page.evaluate("selector => bench.watchText(selector)", text)

@@ -15,9 +15,9 @@ from attnviz.figures.meta import Cells
 from attnviz.figures.theme import LIGHT, axis, figure, layout
 from attnviz.steps import Shot
 
-SIDE = 96
-TITLE_ROOM = 18
-GAP = 8
+LEAST_SIDE = 32
+TITLE_SHARE = 0.18
+GAP_SHARE = 0.08
 HEIGHT = 210
 LARGE_HEIGHT = 260
 
@@ -44,22 +44,24 @@ def array_pictures(
     shots = [replace(shot, values=shot.values / size) for shot, size in zip(shots, sizes, strict=True)]
     colours = _colours(shots, kind, scale)
     is_pairs = all(shot.column_name == "key" for shot in shots)
-    grown = [_grown(shot) for shot in shots]
+    side = max(LEAST_SIDE, *(max(shot.values.shape) for shot in shots))
+    title_room, gap = round(TITLE_SHARE * side), round(GAP_SHARE * side)
+    grown = [tuple(max(1, side // count) for count in shot.values.shape) for shot in shots]
     slot_rows = max(rows * len(shot.values) for shot, (rows, _) in zip(shots, grown, strict=True))
     slot_columns = max(columns * shot.values.shape[1] for shot, (_, columns) in zip(shots, grown, strict=True))
     n_columns = min(across, len(shots))
     n_rows = -(-len(shots) // n_columns)
-    pitch_rows, pitch_columns = slot_rows + TITLE_ROOM, slot_columns + GAP
-    z = np.full((n_rows * pitch_rows, n_columns * pitch_columns - GAP), np.nan, dtype=np.float32)
+    pitch_rows, pitch_columns = slot_rows + title_room, slot_columns + gap
+    z = np.full((n_rows * pitch_rows, n_columns * pitch_columns - gap), np.nan, dtype=np.float32)
     titles: list[tuple[float, float, str]] = []
     outlines: list[str] = []
     marks: list[str] = []
     for place, (shot, (rows, columns)) in enumerate(zip(shots, grown, strict=True)):
-        top = place // n_columns * pitch_rows + TITLE_ROOM
+        top = place // n_columns * pitch_rows + title_room
         left = place % n_columns * pitch_columns
         high, wide = rows * len(shot.values), columns * shot.values.shape[1]
         z[top : top + high, left : left + wide] = np.kron(_drawn(shot, colours), np.ones((rows, columns), np.float32))
-        titles.append((left - 0.5, top - 0.5 - 0.4 * TITLE_ROOM, escaped(shot.title)))
+        titles.append((left - 0.5, top - 0.5 - 0.4 * title_room, escaped(shot.title)))
         outlines.append(_box(left, top, wide, high))
         first, width = (0, wide) if shot.column is None else (columns * shot.column, columns)
         marks.append(_box(left + first, top + rows * shot.row, width, rows))
@@ -75,7 +77,7 @@ def array_pictures(
         grid_columns=n_columns,
         pitch_rows=pitch_rows,
         pitch_columns=pitch_columns,
-        map_top=TITLE_ROOM,
+        map_top=title_room,
         lowest=-colours.top if kind == "signed" else 0.0,
         maps=tuple(
             {**_map_cells(shot, grow), "times": size} for shot, grow, size in zip(shots, grown, sizes, strict=True)
@@ -145,12 +147,7 @@ def _drawn(shot: Shot, colours: WeightScale) -> Float[np.ndarray, "row column"]:
     return with_forbidden(shot.values, shot.allowed, colours)
 
 
-def _grown(shot: Shot) -> tuple[int, int]:
-    rows, columns = shot.values.shape
-    return max(1, SIDE // rows), max(1, SIDE // columns)
-
-
-def _map_cells(shot: Shot, grown: tuple[int, int]) -> dict[str, object]:
+def _map_cells(shot: Shot, grown: tuple[int, ...]) -> dict[str, object]:
     rows, columns = shot.values.shape
     return {
         "rows": [str(place) for place in range(shot.first_row + rows)],

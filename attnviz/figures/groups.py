@@ -37,7 +37,7 @@ def group_picture(n_heads: int, n_kv_heads: int, *, head: int) -> go.Figure:
         showlegend=True,
         legend=LEGEND,
         xaxis=axis("query head", range=[-0.6, n_heads - 0.4], **({"dtick": 1} if n_heads <= 24 else {"nticks": 12})),
-        yaxis=axis(None, range=[-0.35, 1.35], showticklabels=False),
+        yaxis=axis("key/value, query", range=[-0.35, 1.35], showticklabels=False),
         height=170,
     )
     return figure(traces, picture)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from attnviz.figures.labels import short
+from attnviz.figures.labels import escaped, short
 from attnviz.figures.meta import Ticks
 from attnviz.figures.theme import LEGEND, LIGHT, around_zero, axis, figure, layout
 from attnviz.shapes import PerKey
@@ -90,7 +90,12 @@ def _over_keys(row: QueryRow, keys: Sequence[int], key: int, title: str, span: l
             }
         ],
         xaxis=axis(
-            "key", range=[-0.6, len(keys) - 0.4], tickmode="array", tickvals=places, ticktext=list(names), type="linear"
+            "key",
+            range=[-0.6, len(keys) - 0.4],
+            tickmode="array",
+            tickvals=places,
+            ticktext=[escaped(name) for name in names],
+            type="linear",
         ),
         yaxis=axis(
             title, range=span, showgrid=True, gridcolor=LIGHT.line, zeroline=True, zerolinecolor=LIGHT.muted, nticks=6

@@ -14,14 +14,21 @@ from plotly.utils import PlotlyJSONEncoder
 
 from attnviz import AttentionTrace, build_mask
 from attnviz.figures import (
+    array_pictures,
     attention_heatmap,
+    changed_bars,
     distance_panel,
+    gradient_lines,
+    group_picture,
     head_grid,
     keys_allowed,
     mask_heatmap,
     mask_row,
     query_bars,
+    score_bars,
     similarity_matrix,
+    term_bars,
+    variance_lines,
 )
 from attnviz.figures.mask_gallery import Example, mask_gallery
 from attnviz.figures.mask_rows import row_sums, two_rows
@@ -33,6 +40,9 @@ from attnviz.metrics import overview, survey
 from attnviz.metrics.pooling import Window
 from attnviz.metrics.reach import reach
 from attnviz.registries import MASKS, SIMILARITIES
+from attnviz.steps import Focus, Shot, Terms
+from attnviz.steps.row import row_of
+from attnviz.steps.what_if import spread_of_products
 from tests.figures.traces import NASTY, random_trace, sentence_trace, trace_of
 
 CAUSAL = MASKS["causal"].spec()
@@ -65,6 +75,32 @@ FIGURES: dict[str, Callable[[AttentionTrace], go.Figure]] = {
         key=0,
         has_keys=overview(trace).has_keys[0],
     ),
+    "array_pictures": lambda trace: array_pictures(
+        [
+            Shot("<query> $x$", trace.query[0][:64], 0, 0),
+            Shot(
+                "weights",
+                trace.weights[0][:64, :64],
+                0,
+                0,
+                allowed=np.broadcast_to(trace.mask, trace.weights.shape)[0][:64, :64],
+            ),
+        ],
+        kind="signed",
+        scale=SINGLE_HUE,
+        across=2,
+    ),
+    "term_bars": lambda trace: term_bars(
+        Terms("key", [str(key) for key in range(trace.n_k)], None, None, trace.weights[0, 0].astype(float), 0, 0.5),
+        is_sorted=True,
+    ),
+    "score_bars": lambda trace: score_bars(row_of(Focus(trace, 0, 0, 0, ())), list(range(min(trace.n_k, 24))), key=0),
+    "changed_bars": lambda trace: changed_bars(
+        row_of(Focus(trace, 0, 0, 0, ())), trace.weights[0, 0], list(range(min(trace.n_k, 24))), key=0
+    ),
+    "group_picture": lambda trace: group_picture(trace.n_heads, 1, head=0),
+    "variance_lines": lambda trace: variance_lines(spread_of_products(0), (trace.d_head, 2.0, 1.0)),
+    "gradient_lines": lambda trace: gradient_lines(spread_of_products(0)),
     "mask_row": lambda trace: mask_row({"<one>": trace.mask[0], "both": trace.mask[0]}, trace),
     "keys_allowed": lambda trace: keys_allowed(overview(trace).n_allowed[0], trace, query=0),
     "mask_gallery": lambda trace: mask_gallery(
@@ -114,8 +150,19 @@ AXES = {
     "query_bars": ("weight", "key"),
     "similarity_matrix": ("head (column)", "head (row)"),
     "distance_panel": ("tokens", "head"),
+    "array_pictures": ("column", "token (row)"),
+    "term_bars": ("key", "term"),
+    "score_bars": ("key", "score"),
+    "changed_bars": ("key", "weight"),
+    "group_picture": ("query head", "key/value, query"),
+    "variance_lines": ("d_head", "variance"),
+    "gradient_lines": ("d_head", "p (1 − p)"),
 }
-UPWARD = {"keys_allowed", "reach_line", "row_sums"}
+OVER_WIDTHS = {"variance_lines", "gradient_lines"}
+UPWARD = {
+    *("keys_allowed", "reach_line", "row_sums", "term_bars", "score_bars", "changed_bars", "group_picture"),
+    *OVER_WIDTHS,
+}
 every_figure = pytest.mark.parametrize("name", FIGURES)
 every_trace = pytest.mark.parametrize("kind", TRACES)
 
@@ -168,7 +215,7 @@ def test_the_first_row_of_a_figure_is_on_top_and_no_axis_has_categories(name: st
 
     assert (layout.yaxis.range[0] > layout.yaxis.range[1]) == (name not in UPWARD)
     for axis in (layout.xaxis, layout.yaxis):
-        assert axis.type in (None, "linear")
+        assert axis.type in (None, "linear") or (name in OVER_WIDTHS and axis.type == "log")
         assert all(isinstance(place, int | float) for place in axis.tickvals or ())
 
 

@@ -211,7 +211,7 @@ def test_the_first_cell_on_screen_is_a_word_that_finds_its_other_occurrence(open
     assert found["query_row"].header["title"] == "What does query 4 “the” look at?"
     answer = found["query_row"].header["answer"]
     assert answer.startswith("It gives 0.507 to key 0 “The”: rank 1 of 11 allowed keys")
-    assert answer.endswith("A uniform head would give 0.0909.")
+    assert "A uniform head would give 0.0909. Its arithmetic: q·k 67.8 × 0.354 = 24.0," in answer
 
 
 def test_the_link_to_copy_is_the_link_in_the_address_bar(open_app: Opener) -> None:

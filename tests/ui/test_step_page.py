@@ -180,7 +180,7 @@ def test_grouped_heads_are_drawn_with_the_head_that_serves_them(open_app: Opener
 
 
 def test_cross_attention_shows_both_inputs(open_app: Opener) -> None:
-    link = {"input": "vectors", "cross": "True", "n_tokens": "5", "n_keys": "9", "stage": "input", "key": "8"}
+    link = {"input": "vectors", "cross": "1", "n_tokens": "5", "n_keys": "9", "stage": "input", "key": "8"}
 
     app = open_app(link, page="step_by_step")
 
