@@ -34,6 +34,7 @@ from attnviz.errors import SettingError, UnknownNameError, broken_rule, listed
 __all__ = ["Annotated", "Choice", "Entry", "Param", "Range", "Registry", "Spec", "Text"]
 
 LONGEST_VALUE = 40
+SWITCHES = {"1": True, "0": False, "on": True, "off": False, "true": True, "false": False, "yes": True, "no": False}
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -129,10 +130,11 @@ class Param:
         """
         if isinstance(self.domain, Text):
             return self.check(text)
-        if len(text) > LONGEST_VALUE:
-            return self.check(f"{text[:LONGEST_VALUE]}…")
+        short = text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
         if self.kind is bool:
-            return self.check({"1": True, "0": False}.get(text, text))
+            return self._parse_switch(short)
+        if short != text:
+            return self.check(short)
         if self.kind is str:
             return self.check(text)
         try:
@@ -140,6 +142,12 @@ class Param:
         except ValueError:
             return self.check(text)
         return self.check(number)
+
+    def _parse_switch(self, text: str) -> bool:
+        if text.lower() in SWITCHES:
+            return SWITCHES[text.lower()]
+        rule = "must be 1 or 0, on or off, true or false, yes or no"
+        raise SettingError(broken_rule(self.name, rule, f"{self.name}={text}", f"Try {format_value(self.default)}."))
 
 
 def format_value(value: Value) -> str:

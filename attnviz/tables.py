@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from attnviz.core.shuffling import Shuffled
 from attnviz.core.trace import AttentionTrace
 from attnviz.metrics import Survey, mean_over_queries
 from attnviz.registries import METRICS
@@ -92,29 +93,33 @@ def cell_summary(trace: AttentionTrace, head: int, query: int, key: int) -> Cell
 
 def row_table(row: QueryRow) -> tuple[pd.DataFrame, dict[str, str]]:
     """One query against every key, from the product to the weight, and the headings of the columns."""
-    columns: dict[str, object] = {
-        "key": np.arange(len(row.tokens)),
-        "token": list(row.tokens),
-        "product": row.products,
-        "score": row.scores,
-        "bias": row.bias,
-        "allowed": np.where(row.allowed, "yes", "no"),
-        "masked_score": row.masked,
-        "exponential": row.exponentials,
-        "weight": row.weights,
+    columns: dict[str, tuple[str, object]] = {
+        "key": ("Key", np.arange(len(row.tokens))),
+        "token": ("Token", list(row.tokens)),
+        "weight": ("Weight", row.weights),
+        "product": ("q · k", row.products),
+        "score": ("Score", row.scores),
+        "capped_score": ("Capped", row.capped),
+        "bias": ("Bias", row.bias),
+        "allowed": ("Allowed", np.where(row.allowed, "yes", "no")),
+        "masked_score": ("Masked", np.where(row.allowed, row.masked, -np.inf)),
+        "exponential": ("Exponential", row.exponentials),
+        "weight_after_dropout": ("After dropout", row.after_dropout),
     }
-    labels = {
-        "key": "Key",
-        "token": "Token",
-        "product": "q · k",
-        "score": "Score",
-        "bias": "Bias",
-        "allowed": "Allowed",
-        "masked_score": "Score + bias, masked",
-        "exponential": "Exponential",
-        "weight": "Weight",
-    }
-    if row.after_dropout is not None:
-        columns["weight_after_dropout"] = row.after_dropout
-        labels["weight_after_dropout"] = "After dropout"
+    there = {name: pair for name, pair in columns.items() if pair[1] is not None}
+    labels = {name: label for name, (label, _) in there.items()}
+    return pd.DataFrame({name: values for name, (_, values) in there.items()}), labels
+
+
+def shuffled_table(found: Shuffled, *, has_positions: bool, has_mask: bool) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Relative change of each token's output in another order, no unit, and the headings of the columns."""
+    columns: dict[str, object] = {"place": np.arange(len(found.outputs_of)), "token": list(found.outputs_of)}
+    labels = {"place": "Place", "token": "Token"}
+    for name, label, change, is_worth in (
+        ("with_positions", "With positions", found.with_positions, has_positions),
+        ("mask_alone", "No positions, same mask", found.without_positions, has_mask),
+        ("neither", "No positions, no mask", found.without_either, True),
+    ):
+        if is_worth:
+            columns[name], labels[name] = change, label
     return pd.DataFrame(columns), labels

@@ -88,8 +88,16 @@ def attention_rows(length: int, threads: int) -> list[Row]:
     def fused() -> object:
         return torch.nn.functional.scaled_dot_product_attention(q, k, v)
 
+    def products() -> object:
+        for one_query, one_key, one_value, made, summed in zip(query, key, value, *room, strict=True):
+            np.matmul(one_query, one_key.T, out=made)
+            np.matmul(made, one_value, out=summed)
+        return room
+
     wanted = "1.3" if length >= 512 else "–"
     return [
+        Row("the two matrix products alone, no softmax / eager PyTorch", length, threads, *raced(products, eager), "–"),
+        Row("the two matrix products alone, no softmax / fused SDPA", length, threads, *raced(products, fused), "–"),
         Row("attention / eager PyTorch into given arrays", length, threads, *raced(ours, eager), "1.6"),
         Row("attention with weights / fused SDPA without", length, threads, *raced(ours, fused), wanted),
     ]

@@ -1,6 +1,6 @@
 import streamlit as st
 
-from attnviz.ui import compute, controls, mask_panels, mask_views, progress, sentences, show
+from attnviz.ui import compute, controls, mask_panels, mask_views, panels, progress, sentences, show
 from attnviz.ui.page import page
 
 with page("Masks", question="Which keys may each query look at?") as scenario:
@@ -13,6 +13,7 @@ with page("Masks", question="Which keys may each query look at?") as scenario:
     with beside:
         head = controls.head_picker(layer)
         query, key = controls.cell_picker(layer)
+        panels.steps_link()
         mask_panels.keys_per_query(layer, head, query)
     with large:
         mask_panels.picture(scenario, layer, head, query, key)

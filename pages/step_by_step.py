@@ -19,8 +19,9 @@ with page("Step by step", question="Where does this number come from?") as scena
     with words:
         step_panels.words(stage)
         step_panels.groups(focus, stage)
+        step_panels.terms(stage, below="words")
     with picture:
         step_panels.pictures(scenario, stage)
-        step_panels.terms(stage)
+        step_panels.terms(stage, below="pictures")
 
     row_panels.chosen_view(scenario, focus)

@@ -188,6 +188,26 @@ def test_on_and_off_are_1_and_0_in_a_link(every_other: Entry[..., Any], text: st
     assert format_value(meaning) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [("on", True), ("OFF", False), ("true", True), ("False", False), ("Yes", True), ("no", False)],
+)
+def test_on_and_off_may_be_typed_into_a_link_as_words(every_other: Entry[..., Any], text: str, meaning: bool) -> None:
+    assert every_other.params[3].parse(text) is meaning
+
+
+@pytest.mark.parametrize(("text", "shown"), [("maybe", "maybe"), ("2", "2"), ("", ""), ("on" * 30, "on" * 20 + "…")])
+def test_anything_else_for_on_and_off_is_refused_with_what_a_link_may_say(
+    every_other: Entry[..., Any], text: str, shown: str
+) -> None:
+    with pytest.raises(SettingError) as refused:
+        every_other.params[3].parse(text)
+
+    assert str(refused.value) == (
+        f"`itself` must be 1 or 0, on or off, true or false, yes or no; got itself={shown}. Try 1."
+    )
+
+
 def test_a_name_is_registered_once(every_other: Entry[..., Any]) -> None:
     with pytest.raises(UnknownNameError, match="mask 'every_other_key' is registered already"):
         MASKS.register(label="Again", group="Sparsity", source="Nobody 2021")(every_other.function)

@@ -196,7 +196,10 @@ def test_while_there_is_no_word_the_query_is_kept() -> None:
         ({"sparsity": "dense", "sparsity.window": "3"}, "`sparsity`: `window` is not a parameter of No sparsity"),
         ({"mask.align": "middle"}, "`mask`: `align` is not a parameter of Full; got align=middle. It has none."),
         ({"seed.x": "1"}, "`seed` has no parameter 'x'."),
-        ({"shared_scale": "yes"}, "`shared_scale` must be on or off; got shared_scale=yes. Try True."),
+        (
+            {"shared_scale": "ja"},
+            "`shared_scale` must be 1 or 0, on or off, true or false, yes or no; got shared_scale=ja. Try 1.",
+        ),
         ({"colour": "red"}, "`colour` is not a setting."),
         ({"": ""}, "`` is not a setting."),
     ],

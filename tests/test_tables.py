@@ -117,7 +117,7 @@ def test_a_query_against_every_key_is_a_row_a_key_in_order() -> None:
 
     assert list(labels) == list(frame.columns)
     assert [*frame.columns] == [
-        *("key", "token", "product", "score", "bias", "allowed", "masked_score", "exponential", "weight")
+        *("key", "token", "weight", "product", "score", "bias", "allowed", "masked_score", "exponential")
     ]
     assert frame["key"].tolist() == [0, 1, 2, 3]
     assert frame["token"].tolist() == list(numbered(4))
@@ -125,7 +125,7 @@ def test_a_query_against_every_key_is_a_row_a_key_in_order() -> None:
     assert frame["bias"].tolist() == [0, 0, 0, 0]
     assert frame["allowed"].tolist() == ["yes", "yes", "yes", "no"]
     assert frame["masked_score"].tolist()[:3] == [2, 1, 1]
-    assert np.isnan(frame["masked_score"][3])
+    assert frame["masked_score"][3] == -np.inf
     np.testing.assert_allclose(frame["exponential"], [1, np.exp(-1), np.exp(-1), 0])
     assert frame["weight"].tolist() == [0.5, 0.25, 0.25, 0]
 

@@ -64,10 +64,9 @@ def attend(
     positional = POSITIONS[config.position.name].function(
         PositionShape(config.d_model, config.n_heads, config.seed, n_positions), **dict(config.position.params)
     )
-    key_parts = _parts(config, config.key_tokens or config.tokens, k_positions, positional, order)
-    query_parts = (
-        key_parts if config.key_tokens is None else _parts(config, config.tokens, q_positions, positional, None)
-    )
+    is_cross = config.key_tokens is not None
+    key_parts = _parts(config, config.key_tokens or config.tokens, k_positions, positional, order, are_others=is_cross)
+    query_parts = key_parts if config.key_tokens is None else _parts(config, config.tokens, q_positions, positional)
     key_x = _sum(key_parts)
     x = key_x if config.key_tokens is None else _sum(query_parts)
     origin = Origin(
@@ -140,10 +139,12 @@ def _parts(
     tokens: Tokens,
     positions: PositionIds,
     positional: Positional,
-    order: Sequence[int] | None,
+    order: Sequence[int] | None = None,
+    *,
+    are_others: bool = False,
 ) -> tuple[Part, ...]:
     """What x is the sum of: the content of the tokens, and what the position method adds."""
-    content = embed(tokens, config.d_model, content=config.content, seed=config.seed)
+    content = embed(tokens, config.d_model, content=config.content, seed=config.seed, are_others=are_others)
     word = Part("word" if config.content == "words" else "vector", content if order is None else content[list(order)])
     if positional.add is None:
         return (word,)

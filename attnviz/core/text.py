@@ -107,20 +107,22 @@ def numbered(letter: str, count: int) -> Numbered:
     return made
 
 
-def embed(tokens: Tokens, d_model: int, *, content: str = "words", seed: int = 0) -> Embedded:
+def embed(tokens: Tokens, d_model: int, *, content: str = "words", seed: int = 0, are_others: bool = False) -> Embedded:
     """Vectors of the tokens, `(token, d_model)` in float32; only the content columns are filled.
 
     Notes
     -----
     `words`: each content column is +1 or -1, drawn from the word alone (upper and lower case alike), so that a
     word has the same vector on every page and in every run, and no word draws attention by its length.
-    `vectors`: each place has its own standard normal vector, drawn from the seed.
+    `vectors`: each place has its own standard normal vector, drawn from the seed; `are_others` draws others, for the
+    keys of cross-attention.
     """
     columns = content_columns(d_model)
     width = columns.stop - columns.start
     x = np.zeros((len(tokens), d_model), dtype=np.float32)
     if content == "vectors":
-        x[:, columns] = np.random.default_rng([seed, 0xE]).standard_normal((len(tokens), width), dtype=np.float32)
+        stream = [seed, 0xE, 1] if are_others else [seed, 0xE]
+        x[:, columns] = np.random.default_rng(stream).standard_normal((len(tokens), width), dtype=np.float32)
         return x
     rows = {word: _signs(word, width) for word in {token.casefold() for token in tokens}}
     for place, token in enumerate(tokens):

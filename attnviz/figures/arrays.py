@@ -65,8 +65,7 @@ def array_pictures(
         outlines.append(_box(left, top, wide, high))
         first, width = (0, wide) if shot.column is None else (columns * shot.column, columns)
         marks.append(_box(left + first, top + rows * shot.row, width, rows))
-        if shot.column is not None:
-            marks.append(_box(left, top + rows * shot.row, wide, rows))
+        marks += [_box(left, top + rows * row, wide, rows) for row in _marked_rows(shot)]
     cells = Cells(
         value="weight" if kind == "weights" else "value",
         heads=tuple(range(len(shots))),
@@ -107,7 +106,11 @@ def array_pictures(
     hidden: dict[str, object] = {"showticklabels": False}
     picture = layout(
         meta=cells.to_meta(),
-        shapes=[_path(outlines, LIGHT.line, 1), _path(marks, LIGHT.accent, 1.5)],
+        shapes=[
+            _path(outlines, LIGHT.line, 1),
+            _path(marks, LIGHT.background, 4),
+            _path(marks, LIGHT.text, 1.5),
+        ],
         xaxis=axis(
             "key (column) →" if is_pairs else "column →",
             range=[-0.5, z.shape[1] - 0.5],
@@ -145,6 +148,11 @@ def _drawn(shot: Shot, colours: WeightScale) -> Float[np.ndarray, "row column"]:
     if shot.allowed is None:
         return shot.values.astype(np.float32)
     return with_forbidden(shot.values, shot.allowed, colours)
+
+
+def _marked_rows(shot: Shot) -> list[int]:
+    rows = [shot.row] if shot.column is not None else []
+    return rows if shot.other_row is None else [*rows, shot.other_row]
 
 
 def _map_cells(shot: Shot, grown: tuple[int, ...]) -> dict[str, object]:

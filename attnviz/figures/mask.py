@@ -15,7 +15,7 @@ from attnviz.figures.meta import MOST_SPELT_OUT, Cells, Ticks, plain_labels
 from attnviz.figures.montage import arranged, montage_figure, placed
 from attnviz.figures.pattern import MOST_TICKS, map_figure
 from attnviz.figures.theme import LEGEND, LIGHT, axis, figure, layout
-from attnviz.metrics.pooling import Window, pool_factor
+from attnviz.metrics.pooling import LARGE_SIDE, Window, pool_factor
 from attnviz.shapes import Counts, HasKeys, MapPart, Mask
 
 MOST_SIDE = 128
@@ -57,10 +57,32 @@ def mask_heatmap(
     return picture
 
 
+def reading_heatmap(trace: AttentionTrace, mask: Mask, window: Window, *, head: int, query: int, key: int) -> go.Figure:
+    """A mask as one reading of its array has it; queries without a key are marked.
+
+    Parameters
+    ----------
+    trace
+        The layer, for its tokens.
+    mask
+        True = may attend in this reading, `(q, k)`.
+    window
+        What is shown of it: where it has more than 256 a side, a cell is allowed where any pair of its block is.
+    head, query, key
+        The head whose mask it is, and the cell that is framed.
+    """
+    shown = mask[window.top : window.bottom, window.left : window.right]
+    step_q, step_k = (pool_factor(side, LARGE_SIDE) for side in shown.shape)
+    part = np.where(pooled_mask(shown, step_q, step_k), 1.0, np.nan)
+    return mask_heatmap(
+        trace, part, window, head=head, query=query, key=key, has_keys=np.logical_or.reduce(mask, axis=1)
+    )
+
+
 def mask_row(masks: Mapping[str, Mask], trace: AttentionTrace, *, fit: int = 4) -> go.Figure:
     """Small masks side by side, each with its name; of long ones a cell is allowed where any pair of its block is."""
     step = pool_factor(max(trace.n_q, trace.n_k), MOST_SIDE)
-    maps = np.stack([pooled_mask(mask, step) for mask in masks.values()])
+    maps = np.stack([pooled_mask(mask, step, step) for mask in masks.values()])
     montage = arranged(maps.shape, fit)
     cells = Cells(
         value="",
@@ -133,7 +155,7 @@ def query_axis(trace: AttentionTrace) -> tuple[dict[str, object], Ticks]:
     return {**own, "type": "linear", "tickmode": "array", "tickangle": -45, **ticks}, Ticks(x=labels)
 
 
-def pooled_mask(mask: Mask, step: int) -> Bool[np.ndarray, "row column"]:
-    """A mask in blocks of `step` by `step` pairs, each allowed where any of its pairs is."""
-    rows = np.logical_or.reduceat(mask, range(0, mask.shape[0], step), axis=0)
-    return np.logical_or.reduceat(rows, range(0, mask.shape[1], step), axis=1)
+def pooled_mask(mask: Mask, step_q: int, step_k: int) -> Bool[np.ndarray, "row column"]:
+    """A mask in blocks of `step_q` by `step_k` pairs, each allowed where any of its pairs is."""
+    rows = np.logical_or.reduceat(mask, range(0, mask.shape[0], step_q), axis=0)
+    return np.logical_or.reduceat(rows, range(0, mask.shape[1], step_k), axis=1)

@@ -67,7 +67,7 @@ def mask_gallery(examples: Sequence[Example], rows: Labels, columns: Labels, *, 
     places = [place for row in slots for place in row]
     n_q, n_k = examples[0].mask.shape
     step = pool_factor(max(n_q, n_k), MOST_SIDE)
-    maps = np.stack([pooled_mask(example.mask, step) for example in examples])
+    maps = np.stack([pooled_mask(example.mask, step, step) for example in examples])
     colours = MaskScale()
     drawn = with_forbidden(np.where(maps, 1.0, np.nan), maps, colours)
     values = np.full((len(places), *maps.shape[1:]), np.nan, dtype=np.float32)

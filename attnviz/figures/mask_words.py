@@ -69,16 +69,25 @@ def composition_answer(shares: Sequence[float], together: float) -> str:
     )
 
 
-def saved_answer(whole: PairCost, allowed: PairCost) -> str:
-    """What computing only the allowed pairs of all heads would save."""
+def saved_answer(whole: PairCost, allowed: PairCost, layer_flops: int) -> str:
+    """What computing only the allowed pairs of all heads would save.
+
+    Parameters
+    ----------
+    whole, allowed
+        Cost of all pairs, and of the allowed ones.
+    layer_flops
+        Operations of the whole layer, its projections too.
+    """
     if whole == allowed:
         return "No pair is forbidden, so skipping forbidden pairs saves nothing."
-    operations = f"{scaled(allowed.flops, 'FLOP', digits=3)} instead of {scaled(whole.flops, 'FLOP', digits=3)}"
+    layer, pairs, few = (scaled(flops, "FLOP", digits=3) for flops in (layer_flops, whole.flops, allowed.flops))
     memory = f"{scaled(allowed.weight_bytes, 'B', digits=3)} instead of {scaled(whole.weight_bytes, 'B', digits=3)}"
     share = percent(1 - allowed.weight_bytes / whole.weight_bytes)
     return (
-        f"Only the allowed pairs would take {operations} for scores and context, and {memory} for the weights: "
-        f"{share} less. A dense implementation computes every pair and then hides some, so it saves nothing."
+        f"Of the layer's {layer}, {pairs} are for scores and context, the rest for projections. The allowed pairs "
+        f"alone would take {few}, and {memory} for the weights: {share} less. A dense implementation computes every "
+        "pair and then hides some, so it saves nothing."
     )
 
 
@@ -92,8 +101,9 @@ def reachable_answer(found: Reach) -> str:
         return f"Through {after} every token can reach every other."
     if not found.complete_after:
         return "No token can reach another, however many layers there are."
-    share = percent(last / pairs)
-    return f"Through {after} or more, {grouped(last)} of {counted(pairs, 'pair')} are reachable ({share})."
+    share, kept = percent(last / pairs), found.n_only_kept
+    own = f": each token keeps itself, also the {grouped(kept)} whose own pair is forbidden" if kept else ""
+    return f"Through {after} or more, {grouped(last)} of {counted(pairs, 'pair')} are reachable ({share}){own}."
 
 
 def depth_answer(found: Reach, trace: AttentionTrace, query: int, depth: int) -> str:
@@ -147,6 +157,23 @@ def mask_alt(trace: AttentionTrace, small: Overview, head: int) -> str:
 def keys_alt(n_allowed: Counts) -> str:
     """Alt text of the number of keys of each query."""
     return f"Line from {n_allowed[0]} at query 0 to {n_allowed[-1]} at query {len(n_allowed) - 1}."
+
+
+def positions_answer(places: Sequence[int], positions: Sequence[int], *, of_keys: bool) -> str:
+    """From which token on positions count, where padding stands before it.
+
+    Parameters
+    ----------
+    places, positions
+        Where the tokens that are not padding stand, and the position of each.
+    of_keys
+        Whether the queries have positions of their own.
+    """
+    more = " …" if len(places) > MOST_LISTED else ""
+    at, count = (", ".join(map(str, numbers[:MOST_LISTED])) + more for numbers in (places, positions))
+    whose = "Positions of keys" if of_keys else "Positions"
+    where = "place" if len(places) == 1 else "places"
+    return f"{whose} count from the first token that is not padding: {count} ({where} {at})."
 
 
 def composition_alt(names: Sequence[str], shares: Sequence[float], together: float) -> str:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float
 
 from attnviz.core.trace import AttentionTrace
 from attnviz.figures.answers import quoted
 from attnviz.figures.mask_words import capital, queries_named
-from attnviz.metrics.mistakes import Misreading
-from attnviz.numbers import counted, grouped, percent, significant
-from attnviz.shapes import MaskRow, PerKey
+from attnviz.metrics.mistakes import Misreading, Sums
+from attnviz.numbers import THIN_SPACE, counted, grouped, percent, significant
+from attnviz.shapes import Counts, MaskRow, PerKey
 
 MOST_SPELT = 5
+LITTLE = 0.001
 
 
 def row_in_words(row: PerKey) -> str:
@@ -25,6 +25,20 @@ def row_in_words(row: PerKey) -> str:
     '[0.500, 0.500, 0]'
     """
     return f"[{', '.join(significant(float(weight)) for weight in row)}]"
+
+
+def meant_answer(found: Misreading, *, has_order: bool) -> str:
+    """How many pairs the mask allows where it is read as it is meant, and how many of them are in the future."""
+    allowed, pairs = found.n_allowed, found.n_allowed + found.n_forbidden
+    future = (
+        f", {grouped(found.n_future) if found.n_future else 'none'} of them in the future"
+        if has_order and allowed
+        else ""
+    )
+    return (
+        f"Read as this app means it, {grouped(allowed)} of {counted(pairs, 'pair')} are allowed "
+        f"({percent(allowed / pairs)}){future}."
+    )
 
 
 def misreading_answer(found: Misreading, trace: AttentionTrace, *, has_order: bool) -> str:
@@ -85,25 +99,45 @@ def order_answer(after: PerKey, allowed: MaskRow, trace: AttentionTrace, query: 
     return f"Masked after the softmax, the weights of {who} sum to {total}: {lost} went to keys that it may not see."
 
 
-def sums_answer(after: Float[np.ndarray, " q"], n_allowed: Sequence[int], n_k: int) -> str:
-    """How many rows no longer sum to 1, and the smallest sum."""
-    counts = np.asarray(n_allowed)
-    broken = (counts > 0) & (counts < n_k)
-    if not broken.any():
+def sums_answer(before: Sums, after: Sums, n_allowed: Counts, n_k: int) -> str:
+    """How many rows lose more than 0.1 % of their sum and how many less, and the smallest sum.
+
+    Parameters
+    ----------
+    before, after
+        Sum of each row's weights with the mask before the softmax, and after it.
+    n_allowed, n_k
+        How many keys each query may attend to, of how many.
+    """
+    mixed = (n_allowed > 0) & (n_allowed < n_k)
+    if not mixed.any():
         return "No row has both allowed and forbidden keys, so the order makes no difference."
-    least = float(after[broken].min())
+    kept = np.divide(after, before, out=np.ones_like(after), where=before > 0)
+    broken = mixed & (1 - kept > LITTLE)
+    n_broken, n_less = int(broken.sum()), int(mixed.sum() - broken.sum())
+    little, rows = f"{100 * LITTLE:g}{THIN_SPACE}%", counted(len(after), "row")
+    if not n_broken:
+        return (
+            f"Masked after the softmax, {n_less} of {rows} {_lose(n_less)}, but less than {little} of their sum: next "
+            "to no weight is on forbidden keys."
+        )
+    less = f"; {n_less} {_lose(n_less)} less, because next to none of their weight is on forbidden keys" * (n_less > 0)
     return (
-        f"Masked after the softmax, {int(broken.sum())} of {counted(len(counts), 'row')} no longer sum to 1, "
-        f"down to {significant(least)}."
+        f"Masked after the softmax, {n_broken} of {rows} {_lose(n_broken)} more than {little} of their sum, down to "
+        f"{significant(float(after[broken].min()))}{less}."
     )
 
 
-def misreading_alt(found: Misreading) -> str:
-    """Alt text of the mask beside its opposite."""
-    return (
-        f"Two masks side by side: as meant, with {counted(found.n_allowed, 'allowed pair')}, and the opposite, with "
-        f"{found.n_forbidden}."
-    )
+def _lose(count: int) -> str:
+    return "loses" if count == 1 else "lose"
+
+
+def misreading_alt(found: Misreading, *, is_misread: bool) -> str:
+    """Alt text of the mask as one of the two readings has it."""
+    allowed, other = found.n_allowed, found.n_forbidden
+    if is_misread:
+        return f"The opposite of the mask, with {counted(other, 'allowed pair')} instead of {allowed}."
+    return f"The mask as meant, with {counted(allowed, 'allowed pair')}; its opposite has {other}."
 
 
 def rows_alt(names: Sequence[str], rows: Sequence[PerKey], query: int) -> str:
@@ -116,7 +150,7 @@ def rows_alt(names: Sequence[str], rows: Sequence[PerKey], query: int) -> str:
     return f"Bars of the weights of query {query} in two versions: {parts}."
 
 
-def sums_alt(after: Float[np.ndarray, " q"]) -> str:
+def sums_alt(after: Sums) -> str:
     """Alt text of the sums of the rows."""
     low, high = significant(float(after.min())), significant(float(after.max()))
     return f"Two lines of the sum of each row: with the mask before the softmax, and after it, from {low} to {high}."

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from attnviz.core.shuffling import Shuffled
-from attnviz.figures.labels import token_axis
+from attnviz.figures.labels import escaped, token_axis, visible
 from attnviz.figures.meta import Ticks, tick_labels
 from attnviz.figures.pattern import MOST_TICKS
 from attnviz.figures.position_maps import largest_size, whole_numbers
@@ -19,6 +19,8 @@ MOST_LABELLED = 8
 MOST_LEVEL = 5
 MOST_PLANES = 6
 PITCH = 2.7
+SLOT = 0.76
+UNSEEN = 1e-4
 WITH, MASK_ALONE, NEITHER = "with positions", "no positions, same mask", "no positions, no mask"
 
 Vector = Float[np.ndarray, " column"]
@@ -160,6 +162,8 @@ def turned_by(angle: float) -> str:
 def shuffled_bars(found: Shuffled, *, has_positions: bool, has_mask: bool) -> go.Figure:
     """Relative change of each token's output when the tokens are shuffled: with positions, and without.
 
+    Bars that can be seen share the room over their token; those that are zero everywhere take none of it.
+
     Parameters
     ----------
     found
@@ -173,12 +177,13 @@ def shuffled_bars(found: Shuffled, *, has_positions: bool, has_mask: bool) -> go
     if has_mask:
         series.append((MASK_ALONE, found.without_positions, LIGHT.soft))
     series.append((NEITHER, found.without_either, LIGHT.accent))
+    seen = [name for name, change, _ in series if change.max(initial=0.0) >= UNSEEN]
     top = max(1.0, *(float(change.max(initial=0.0)) for _, change, _ in series))
     picture = layout(
         meta=Ticks(x=tick_labels(tokens)).to_meta(),
         showlegend=True,
         legend=LEGEND,
-        bargap=0.25,
+        barmode="overlay",
         xaxis=axis(
             "token",
             range=[-0.5, len(tokens) - 0.5],
@@ -188,7 +193,20 @@ def shuffled_bars(found: Shuffled, *, has_positions: bool, has_mask: bool) -> go
         yaxis=axis("relative change", range=[0, 1.05 * top], showgrid=True, gridcolor=LIGHT.line, nticks=6),
         height=380,
     )
-    return figure([_bars(name, places, change, colour) for name, change, colour in series], picture)
+    labels = [f"{place} {escaped(visible(token))}" for place, token in enumerate(tokens)]
+    bars = [
+        _bars(name, places, change, colour)
+        | _share_of_slot(name, seen)
+        | {"customdata": labels, "hovertemplate": f"%{{customdata}}: %{{y:.3~%}}<extra>{name}</extra>"}
+        for name, change, colour in series
+    ]
+    return figure(bars, picture)
+
+
+def _share_of_slot(name: str, seen: list[str]) -> dict[str, object]:
+    """Where the bars of a series begin, from their token on, and how wide they are."""
+    width = SLOT / max(len(seen), 1) if name in seen else SLOT
+    return {"width": width, "offset": -SLOT / 2 + (seen.index(name) * width if name in seen else 0.0)}
 
 
 def _bars(name: str, x: np.ndarray, y: np.ndarray, colour: str) -> dict[str, object]:

@@ -51,8 +51,9 @@ def bias_past(name: str, found: BiasBeyond, trained_length: int, length: int, he
     elif found.same_from is not None:
         goes += f", and from distance {grouped(found.same_from)} on all share one number"
     return (
-        f"{name}: the bias of head {head} is {significant(found.at_length)} at distance {grouped(trained_length)} and "
-        f"{significant(found.at_end)} at {grouped(length)}; between them it {goes}."
+        f"{name}: the bias of head {head}, less that of the own position, is {significant(found.at_length)} at "
+        f"distance {grouped(trained_length)} and {significant(found.at_end)} at {grouped(length)}; between them it "
+        f"{goes}."
     )
 
 

@@ -57,10 +57,20 @@ def scale_end(table: Float[np.ndarray, "..."], usual_share: float = USUAL) -> fl
     return usual if 0 < usual < largest / OUTSTANDING else largest
 
 
-def added_heatmap(table: Embedded, *, place: int) -> go.Figure:
-    """What is added to x at each position (row) and column, with the chosen position framed."""
+def added_heatmap(table: Embedded, *, place: int, end: float | None = None) -> go.Figure:
+    """What is added to x at each position (row) and column, with the chosen position framed.
+
+    Parameters
+    ----------
+    table
+        A row for each position.
+    place
+        The chosen position.
+    end
+        End of the scale, where it is shared; else that of the table.
+    """
     n_places, n_columns = table.shape
-    colours = SignedScale(top=scale_end(table))
+    colours = SignedScale(top=end or scale_end(table))
     cells = Cells(
         value="added",
         heads=(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Float
@@ -10,6 +10,7 @@ from jaxtyping import Float
 from attnviz.core.shuffling import Shuffled
 from attnviz.figures.answers import quoted
 from attnviz.figures.position_bars import turned_by
+from attnviz.figures.position_lines import heads_drawn, spaced
 from attnviz.numbers import MINUS, counted, grouped, percent, significant
 from attnviz.positions import Curve, Rotation
 from attnviz.positions.similarity import ByDistance, PairScores
@@ -89,7 +90,7 @@ def curve_answer(curve: Curve) -> str:
 
 def _plain(value: float) -> str:
     """A whole number as it is, any other with three digits."""
-    return _whole(int(value)) if value.is_integer() and abs(value) < MOST_WHOLE else significant(value)
+    return _whole(int(value)) if value.is_integer() and abs(value) < MOST_WHOLE else spaced(value)
 
 
 def _whole(value: int) -> str:
@@ -157,6 +158,21 @@ def bias_answer(distance: np.ndarray, bias: Float[np.ndarray, "head distance"], 
         f"head {head} adds {significant(at_zero)} to the score of its own position, {significant(first)} to that of a "
         f"key {abs(int(distance[0]))} before and {significant(last)} to one {int(distance[-1])} after."
     )
+
+
+def drawn_from_seed(labels: Sequence[str]) -> str:
+    """That the numbers of some methods are not trained.
+
+    >>> drawn_from_seed(["Learned"]), drawn_from_seed([])
+    (' The numbers of Learned are untrained: drawn from the seed.', '')
+    """
+    return f" The numbers of {' and '.join(labels)} are untrained: drawn from the seed." if labels else ""
+
+
+def some_heads(bias: Float[np.ndarray, "head distance"]) -> str:
+    """That only some heads have a line, where that is so."""
+    drawn = heads_drawn(bias)
+    return f" Lines of the first {drawn} of {counted(len(bias), 'head')}." if drawn < len(bias) else ""
 
 
 def bias_alt(distance: np.ndarray, bias: Float[np.ndarray, "head distance"], head: int) -> str:

@@ -36,7 +36,7 @@ def score_bars(row: QueryRow, keys: Sequence[int], *, key: int) -> go.Figure:
             "type": "bar",
             "name": name,
             "x": places,
-            "y": np.where(which, row.scores[chosen], np.nan).astype(np.float32),
+            "y": np.where(which, row.before_bias[chosen], np.nan).astype(np.float32),
             "marker": {"color": colour},
             "hovertemplate": "score %{y:.4g}<extra></extra>",
         }
@@ -50,6 +50,7 @@ def score_bars(row: QueryRow, keys: Sequence[int], *, key: int) -> go.Figure:
                 "name": "bias",
                 "x": places,
                 "y": row.bias[chosen].astype(np.float32),
+                "base": row.before_bias[chosen].astype(np.float32),
                 "marker": {"color": LIGHT.soft},
                 "hovertemplate": "bias %{y:.4g}<extra></extra>",
             }
@@ -65,9 +66,9 @@ def score_bars(row: QueryRow, keys: Sequence[int], *, key: int) -> go.Figure:
             "hovertemplate": "%{y:.4g}<extra>softmax gets</extra>",
         }
     )
-    shown = [values[chosen] for values in (row.scores, row.bias, row.scores + row.bias)]
+    shown = [values[chosen] for values in (row.before_bias, row.before_bias + row.bias)]
     picture = _over_keys(row, keys, key, "score", around_zero(*shown))
-    return figure(traces, picture | {"barmode": "relative"})
+    return figure(traces, picture | {"barmode": "overlay"})
 
 
 def _over_keys(row: QueryRow, keys: Sequence[int], key: int, title: str, span: list[float]) -> dict[str, object]:
@@ -123,7 +124,7 @@ def changed_bars(row: QueryRow, changed: PerKey, keys: Sequence[int], *, key: in
     return figure(traces, picture | {"barmode": "group"})
 
 
-def variance_lines(spread: Spread, measured: tuple[int, float, float] | None) -> go.Figure:
+def variance_lines(spread: Spread, measured: Spread | None) -> go.Figure:
     """Variance of products against d_head, as they are and scaled; and of the head on screen.
 
     Parameters
@@ -131,34 +132,34 @@ def variance_lines(spread: Spread, measured: tuple[int, float, float] | None) ->
     spread
         Measured on random queries and keys.
     measured
-        d_head of the head on screen, and the variance of its products and of its scores.
+        The same of the head on screen.
     """
-    points = [] if measured is None else [_point(measured[0], measured[1:])]
+    points = [] if measured is None else _points(measured, measured.plain_variance, measured.scaled_variance)
     return _over_widths(
-        spread,
-        spread.plain_variance,
-        spread.scaled_variance,
-        "variance of the scores",
-        points,
-        is_log=True,
+        spread, spread.plain_variance, spread.scaled_variance, "variance of the scores", points, is_log=True
     )
 
 
-def gradient_lines(spread: Spread) -> go.Figure:
+def gradient_lines(spread: Spread, measured: Spread | None) -> go.Figure:
     """What is left of the gradient of the softmax against d_head, with and without the scale."""
-    return _over_widths(spread, spread.plain_gradient, spread.scaled_gradient, "largest p (1 − p) of a row", [])
+    points = [] if measured is None else _points(measured, measured.plain_gradient, measured.scaled_gradient)
+    return _over_widths(spread, spread.plain_gradient, spread.scaled_gradient, "largest p (1 − p) of a row", points)
 
 
-def _point(width: int, variances: Sequence[float]) -> dict[str, object]:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": "the head on screen: products, scores",
-        "x": [width, width],
-        "y": [max(value, 1e-9) for value in variances],
-        "marker": {"color": LIGHT.accent, "size": 9},
-        "hovertemplate": "d_head %{x}: %{y:.3g}<extra>the head on screen</extra>",
-    }
+def _points(measured: Spread, plain: np.ndarray, scaled: np.ndarray) -> list[dict[str, object]]:
+    marks = (("this head, not scaled", plain, "circle"), ("this head, divided", scaled, "square"))
+    return [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": name,
+            "x": list(measured.widths),
+            "y": np.maximum(values, 1e-9),
+            "marker": {"color": LIGHT.accent, "size": 10, "symbol": symbol},
+            "hovertemplate": f"d_head %{{x}}: %{{y:.3g}}<extra>{name}</extra>",
+        }
+        for name, values, symbol in marks
+    ]
 
 
 def _over_widths(
@@ -194,7 +195,7 @@ def _over_widths(
             "range": [float(np.log10(low)) - 0.2, float(np.log10(high)) + 0.2],
         }
     else:
-        kind = {"range": around_zero(plain, scaled)}
+        kind = {"range": around_zero(plain, scaled, *(np.asarray(trace["y"]) for trace in more))}
     picture = layout(
         showlegend=True,
         legend=LEGEND,

@@ -82,15 +82,12 @@ def arrays_answer(shots: Sequence[Shot]) -> str:
 
 def arrays_caption(shots: Sequence[Shot], *, has_own_scales: bool) -> str:
     """How to read the pictures of arrays."""
-    rows, columns = shots[-1].values.shape
     scales = "Each has its own colour scale. " if has_own_scales else "One colour scale for all. "
     same = scales if len(shots) > 1 else ""
     click = " Click a cell to go to its arithmetic." if all(shot.column_name == "key" for shot in shots) else ""
-    part = any(shot.first_row or shot.first_column for shot in shots) or rows >= 64 or columns >= 128
-    window = (
-        " Of long arrays the part around the marked cell is shown, 64 tokens and 128 columns at most." if part else ""
-    )
-    return f"{same}The orange frame is the row, and in it the cell, that the equations are about.{click}{window}"
+    is_part = any(shot.is_part for shot in shots)
+    window = " Of long arrays the part around the marked cell is shown, 64 tokens and 128 columns." if is_part else ""
+    return f"{same}The frames are the rows, and in them the cell, that the equations are about.{click}{window}"
 
 
 def arrays_alt(shots: Sequence[Shot]) -> str:
@@ -152,26 +149,30 @@ def change_answer(row: QueryRow, changed: PerKey, key: int) -> str:
     )
 
 
-def variance_answer(spread: Spread, measured: tuple[int, float, float] | None) -> str:
-    """How the variance of products grows with d_head."""
+def variance_answer(spread: Spread, measured: Spread | None, made: str) -> str:
+    """How the variance of products grows with d_head, and that of the head on screen, which is `made` in some way."""
     first, last = spread.widths[0], spread.widths[-1]
-    own = (
-        ""
-        if measured is None
-        else f" The head on screen, d_head {measured[0]}: products {significant(measured[1])}, scores "
-        f"{significant(measured[2])}; it is built, not random, so it need not lie on the line."
-    )
+    least, most = (significant(float(spread.plain_variance[place])) for place in (0, -1))
+    own = ""
+    if measured is not None:
+        found = (significant(float(values[0])) for values in (measured.plain_variance, measured.scaled_variance))
+        own = f" The head on screen, d_head {measured.widths[0]}: {' and '.join(found)}{made}."
     return (
-        f"From d_head {first} to {last} the variance of random products grows from "
-        f"{significant(spread.plain_variance[0])} to {significant(spread.plain_variance[-1])}; divided by √d_head "
-        f"it stays near {significant(float(spread.scaled_variance.mean()))}.{own}"
+        f"From d_head {first} to {last} the variance of random products grows from {least} to {most}; divided by "
+        f"√d_head it stays near {significant(float(spread.scaled_variance.mean()))}.{own}"
     )
 
 
 def gradient_answer(spread: Spread) -> str:
-    """What is left of the gradient without the scale."""
-    last = spread.widths[-1]
+    """What is left of the gradient without the scale, and from which width on."""
+    below = spread.plain_gradient < spread.scaled_gradient
+    lasting = [width for place, width in enumerate(spread.widths) if below[place:].all()]
+    plain, scaled = significant(float(spread.plain_gradient[-1])), significant(float(spread.scaled_gradient.mean()))
+    from_where = (
+        f" From d_head {lasting[0]} on it is below the scaled one; in narrower heads some spread helps, as p (1 − p) "
+        "is largest at p = ½."
+    )
     return (
-        f"At d_head {last} a row has {significant(float(spread.plain_gradient[-1]))} left without the scale and "
-        f"{significant(float(spread.scaled_gradient[-1]))} with it: a weight near 0 or 1 no longer learns."
+        f"Without the scale the slope falls to {plain} at d_head {spread.widths[-1]}, with it it stays near {scaled}: "
+        f"a weight near 0 or 1 no longer learns.{from_where if lasting else ''}"
     )

@@ -75,7 +75,7 @@ DARK = Palette(
     baseline="#d8b27c",
     forbidden="#37322b",
     weights=("#11161d", "#17324f", "#1e4c79", "#2b6aa4", "#478bc8", "#78b0e2", "#b1d5f3", "#eef7ff"),
-    signed=("#ffe3c9", "#f7b27a", "#c4712c", "#6a3c18", "#11161d", "#1c4166", "#3a7ab8", "#86baea", "#dcefff"),
+    signed=("#ffa45c", "#e87f30", "#b35a1d", "#613512", "#11161d", "#183c60", "#2a6cb0", "#4f9dee", "#8fcaff"),
 )
 
 
@@ -128,7 +128,7 @@ def layout(**own: object) -> dict[str, object]:
     }
 
 
-def around_zero(*values: Float[np.ndarray, " place"]) -> list[float]:
+def around_zero(*values: Float[np.ndarray, "..."]) -> list[float]:
     """Range of an axis that shows all values, and 0.
 
     >>> around_zero(np.array([1.0, 2.0]))

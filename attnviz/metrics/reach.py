@@ -27,10 +27,13 @@ class Reach:
         number is enough.
     n_reached
         Pairs reached after 0, 1, 2... layers, up to the first number after which none is added.
+    n_only_kept
+        Tokens that may not attend to themselves, and so keep what they hold only because layers add to it.
     """
 
     layers_needed: Int[np.ndarray, "token token"]
     n_reached: Int[np.ndarray, " step"]
+    n_only_kept: int = 0
 
     @property
     def complete_after(self) -> int:
@@ -98,7 +101,7 @@ def reach(mask: Mask) -> Reach:
             break
         layers_needed[added] = len(n_reached)
         n_reached.append(int(seen.sum()))
-    return Reach(layers_needed, np.array(n_reached))
+    return Reach(layers_needed, np.array(n_reached), n - int(np.diagonal(mask).sum()))
 
 
 def allowed_in_any_head(specs: Iterable[Spec], n: int, n_heads: int) -> Mask:

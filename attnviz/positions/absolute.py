@@ -81,7 +81,9 @@ def sinusoidal(
     lengths = 2 * np.pi * base ** (2 * pairs / shape.d_model)
     return Positional(
         add=lambda positions: sinusoidal_table(positions, shape.d_model, base=base, layout=layout),
-        curves=(Curve("Wavelength", "tokens", "pair of columns", pairs, lengths, is_log=True),),
+        curves=(
+            Curve("Wavelength", "tokens", "pair of columns", pairs, lengths, "2π base^(2i / d_model)", is_log=True),
+        ),
     )
 
 

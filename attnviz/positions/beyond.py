@@ -13,6 +13,8 @@ from attnviz.positions.turning import Rotation
 TIMES_LONGER = 4
 MOST_STEPS = 512
 NEARLY_ZERO = 1e-9
+FARTHEST = 1100
+ROOM = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +40,7 @@ class BiasBeyond:
     Attributes
     ----------
     at_length, at_end
-        The two values.
+        The two values, less that of the query's own place, as in `same_word_scores`.
     step
         What each further token changes; None where that is not always the same.
     same_from
@@ -109,11 +111,12 @@ def pairs_at_new_angles(trained: Rotation, used: Rotation, trained_length: int, 
 
 
 def bias_beyond(method: Method, trained_length: int, length: int, *, head: int) -> BiasBeyond:
-    """The bias of one head past the trained length, for the query at the last place of the long text."""
+    """The bias of one head past the trained length, less that of the own place, for the last query of the long text."""
     assert method.effects.bias is not None
     distance = np.unique(np.rint(np.linspace(trained_length, length, MOST_STEPS)).astype(np.int64))
-    given = method.effects.bias(np.array([length]), length - distance)
-    values = np.broadcast_to(given, (method.shape.n_heads, 1, len(distance)))[head, 0]
+    given = method.effects.bias(np.array([length]), np.append(length - distance, length))
+    *far, own = np.broadcast_to(given, (method.shape.n_heads, 1, len(distance) + 1))[head, 0]
+    values = np.array(far) - own
     steps = np.diff(values) / np.diff(distance)
     is_even = bool(np.ptp(steps) < NEARLY_ZERO) if steps.size else False
     changing = np.flatnonzero(np.abs(steps) > NEARLY_ZERO)
@@ -124,3 +127,26 @@ def bias_beyond(method: Method, trained_length: int, length: int, *, head: int) 
         step=float(steps[0]) if is_even else None,
         same_from=int(distance[first_same]) if first_same < steps.size else None,
     )
+
+
+def bias_reach(method: Method, least: int) -> int:
+    """Distance, in tokens, up to which a bias is worth drawing.
+
+    Notes
+    -----
+    At least `least`; farther where the bias goes on changing and then stays, up to 1,100 tokens.
+
+    Examples
+    --------
+    >>> from attnviz.positions.effects import PositionShape
+    >>> from attnviz.registries import POSITIONS
+    >>> shape = PositionShape(d_model=8, n_heads=2)
+    >>> [bias_reach(Method(name, shape, POSITIONS[name].function(shape)), 63) for name in ("alibi", "t5_bias")]
+    [63, 99]
+    """
+    assert method.effects.bias is not None
+    distance = np.arange(-FARTHEST, FARTHEST + 1)
+    bias = method.effects.bias(np.array([FARTHEST]), FARTHEST + distance)
+    changes = (np.abs(np.diff(bias, axis=-1)) > NEARLY_ZERO).any(axis=(0, 1))
+    last = int(np.maximum(np.abs(distance[1:]), np.abs(distance[:-1]))[changes].max(initial=0))
+    return least if last == FARTHEST else max(least, last + ROOM)

@@ -44,8 +44,8 @@ class Curve:
 
     Attributes
     ----------
-    label, unit
-        What the numbers are, and what they are counted in.
+    label, unit, formula
+        What the numbers are, what they are counted in, and how they are computed.
     over
         What they are given for, such as `head`.
     at, values
@@ -59,6 +59,7 @@ class Curve:
     over: str
     at: Int[np.ndarray, " place"]
     values: Float[np.ndarray, " place"]
+    formula: str = ""
     is_log: bool = False
 
 

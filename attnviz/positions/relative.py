@@ -11,6 +11,8 @@ from attnviz.registries import POSITIONS
 from attnviz.registry import Annotated, Choice, Range
 from attnviz.shapes import Bias, BiasTable, KPositions, PerHead, QPositions
 
+SLOPES = "2^(−8 (head + 1) / n_heads) for a power of two; of other counts see the source"
+BUCKETS = "the distance itself up to a quarter of the buckets (causal: half), then a logarithm of it"
 TWO_SIDED = "two-sided"
 CAUSAL = "causal"
 
@@ -67,7 +69,9 @@ def alibi(shape: PositionShape, *, slope: Annotated[float, Range(0, 4, step=0.25
     def bias(q_positions: QPositions, k_positions: KPositions) -> Bias:
         return -slopes[:, None, None] * np.abs(distances(q_positions, k_positions))
 
-    return Positional(bias=bias, curves=(Curve("Slope", "per token", "head", np.arange(shape.n_heads), slopes),))
+    return Positional(
+        bias=bias, curves=(Curve("Slope", "per token", "head", np.arange(shape.n_heads), slopes, SLOPES),)
+    )
 
 
 def t5_first_distances(
@@ -177,7 +181,9 @@ def t5_bias(
 
     steps = np.arange(-max_distance - 8, max_distance + 9)
     bucket = t5_buckets(steps, n_buckets=n_buckets, max_distance=max_distance, direction=direction).astype(float)
-    return Positional(bias=bias, curves=(Curve("Bucket", "", "distance (key − query, tokens)", steps, bucket),))
+    return Positional(
+        bias=bias, curves=(Curve("Bucket", "", "distance (key − query, tokens)", steps, bucket, BUCKETS),)
+    )
 
 
 def learned_bias_table(max_distance: int, n_heads: int, seed: int) -> BiasTable:

@@ -6,7 +6,7 @@ from attnviz.errors import SettingError, broken_rule, listed
 from attnviz.positions.effects import Positional, PositionShape
 from attnviz.positions.frequencies import rotary_frequencies
 from attnviz.positions.layouts import HALF_SPLIT, INTERLEAVED
-from attnviz.positions.turning import Rotation, check_even
+from attnviz.positions.turning import Rotation, check_even, check_even_heads
 from attnviz.registries import POSITIONS
 from attnviz.registry import Annotated, Choice, Range
 
@@ -63,7 +63,7 @@ def rotary(
         Which two columns are turned together: column i with column i + d_head / 2 (half-split, as in Llama) or each
         with its neighbour (interleaved, as in the paper).
     """
-    check_even(shape.d_head)
+    check_even_heads(shape.d_model, shape.n_heads)
     return Positional(rotate=Rotation(rotary_frequencies(shape.d_head, base=base), layout))
 
 
@@ -88,5 +88,6 @@ def rotary_partial(
         Which two of the columns that turn are turned together: column i with one half of them further on (half-split,
         as in GPT-NeoX) or each with its neighbour (interleaved, as in GPT-J).
     """
+    check_even_heads(shape.d_model, shape.n_heads)
     frequencies = rotary_frequencies(turning_columns(shape.d_head, share), base=base)
     return Positional(rotate=Rotation(frequencies, layout))

@@ -14,7 +14,7 @@ from attnviz.positions.frequencies import (
     yarn_attention_factor,
     yarn_frequencies,
 )
-from attnviz.positions.turning import Rotation, check_even
+from attnviz.positions.turning import Rotation, check_even_heads
 from attnviz.registries import POSITIONS
 from attnviz.registry import Annotated, Range
 
@@ -35,7 +35,7 @@ def rotary_linear(
     base
         Sets how much slower each pair turns than the one before it.
     """
-    check_even(shape.d_head)
+    check_even_heads(shape.d_model, shape.n_heads)
     return Positional(rotate=Rotation(linear_frequencies(shape.d_head, factor=factor, base=base)))
 
 
@@ -55,7 +55,7 @@ def rotary_ntk(
     base
         Sets how much slower each pair turns than the one before it, before scaling.
     """
-    check_even(shape.d_head)
+    check_even_heads(shape.d_model, shape.n_heads)
     return Positional(rotate=Rotation(ntk_frequencies(shape.d_head, factor=factor, base=base)))
 
 
@@ -78,7 +78,7 @@ def rotary_dynamic(
     base
         Sets how much slower each pair turns than the one before it, before scaling.
     """
-    check_even(shape.d_head)
+    check_even_heads(shape.d_model, shape.n_heads)
     return Positional(
         rotate=Rotation(
             dynamic_ntk_frequencies(
@@ -120,7 +120,7 @@ def rotary_yarn(
     -----
     Sines and cosines are multiplied by 1 + 0.1 ln(factor), so that scores grow by its square.
     """
-    check_even(shape.d_head)
+    check_even_heads(shape.d_model, shape.n_heads)
     frequencies = yarn_frequencies(
         shape.d_head,
         factor=factor,
@@ -162,7 +162,7 @@ def rotary_llama3(
     base
         Sets how much slower each pair turns than the one before it, before scaling.
     """
-    check_even(shape.d_head)
+    check_even_heads(shape.d_model, shape.n_heads)
     return Positional(
         rotate=Rotation(
             llama3_frequencies(

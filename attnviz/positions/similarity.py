@@ -15,6 +15,8 @@ SAME_WORD_FORMULA = (
     "less its value at j = i"
 )
 
+PLACES_COMPARED = 4
+
 PairScores = Float[np.ndarray, "q k"]
 
 
@@ -32,12 +34,15 @@ class Method:
         What it does.
     n_places
         How many places it knows; None where it knows all.
+    is_drawn
+        Whether its numbers are untrained and drawn from the seed.
     """
 
     label: str
     shape: PositionShape
     effects: Positional
     n_places: int | None = None
+    is_drawn: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +60,31 @@ class ByDistance:
     distance_tokens: Int[np.ndarray, " distance"]
     mean: Float[np.ndarray, " distance"]
     spread: Float[np.ndarray, " distance"]
+
+
+def are_different(one: Positional, other: Positional) -> bool:
+    """Whether two methods add, turn or bias differently at the first places; of two seeds, whether one is drawn from.
+
+    Examples
+    --------
+    >>> from attnviz.registries import POSITIONS
+    >>> first, second = PositionShape(8, 2, seed=0), PositionShape(8, 2, seed=1)
+    >>> names = ("sinusoidal", "learned", "alibi", "t5_bias")
+    >>> [are_different(POSITIONS[name].function(first), POSITIONS[name].function(second)) for name in names]
+    [False, True, False, True]
+    """
+    places = np.arange(PLACES_COMPARED)
+    return (
+        _differ(one.add and one.add(places), other.add and other.add(places))
+        or _differ(one.rotate and one.rotate.angles(places), other.rotate and other.rotate.angles(places))
+        or _differ(one.bias and one.bias(places, places), other.bias and other.bias(places, places))
+    )
+
+
+def _differ(one: Float[np.ndarray, "..."] | None, other: Float[np.ndarray, "..."] | None) -> bool:
+    if one is None or other is None:
+        return one is not other
+    return not np.array_equal(one, other)
 
 
 def same_word_scores(method: Method, q_positions: QPositions, k_positions: KPositions, *, head: int) -> PairScores:

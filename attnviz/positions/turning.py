@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attnviz.errors import SettingError, broken_rule
+from attnviz.errors import SettingError, broken_rule, listed
 from attnviz.positions.frequencies import rotary_frequencies
 from attnviz.positions.layouts import HALF_SPLIT, pair_columns
 from attnviz.shapes import Frequencies, PositionIds, Queries, Waves
@@ -157,3 +157,33 @@ def check_even(d_head: int) -> None:
                 "Try another number of heads or another `d_model`.",
             )
         )
+
+
+def check_even_heads(d_model: int, n_heads: int) -> None:
+    """Refuse a number of heads that leaves each of them columns that do not make pairs.
+
+    Raises
+    ------
+    SettingError
+        If d_head is odd: with the numbers of heads that work, or where none does with the nearest widths that do.
+
+    Examples
+    --------
+    >>> check_even_heads(12, 4)
+    Traceback (most recent call last):
+    ...
+    attnviz.errors.SettingError: `n_heads` must leave an even d_head for rotary positions, which turn pairs of \
+columns; got n_heads=4, d_model=12 (d_head=3). Try 1, 2, 3 or 6 heads.
+    """
+    d_head = d_model // n_heads
+    if d_head % 2 == 0:
+        return
+    fitting = [count for count in range(1, d_model // 2 + 1) if d_model % (2 * count) == 0]
+    found = f"n_heads={n_heads}, d_model={d_model} (d_head={d_head})"
+    if fitting:
+        rule = "must leave an even d_head for rotary positions, which turn pairs of columns"
+        heads = "head" if fitting == [1] else "heads"
+        raise SettingError(broken_rule("n_heads", rule, found, f"Try {listed(fitting)} {heads}."))
+    rule = "must give each head an even number of columns for rotary positions, which turn pairs of them"
+    widths = [n_heads * columns for columns in (d_head - 1, d_head + 1) if columns]
+    raise SettingError(broken_rule("d_model", rule, found, f"Try d_model={listed(widths)}."))

@@ -70,7 +70,7 @@ def output(focus: Focus) -> Stage:
         question="What does this head add to the output?",
         answer=f"A vector of length {significant(float(norms[focus.head]))}, {percent(share)} of the lengths of what "
         f"{counted(trace.n_heads, 'head')} add (equal heads: {percent(1 / trace.n_heads)} each); its cosine with the "
-        f"output is {significant(cosine)}.",
+        f"output is {'not defined, as one of them is 0' if np.isnan(cosine) else significant(cosine)}.",
         equations=[
             from_context.product(r"z_i[e]\, W_O[e,m]", r"z_i[e] \cdot W_O[e,m]"),
             from_context.sum(rf"o_{{{focus.head}}}[m]", r"\sum_e z_i[e]\, W_O[e,m]"),

@@ -28,8 +28,6 @@ class Number:
 
     @property
     def _rounded(self) -> Decimal:
-        if self.decimals < 0:
-            return Decimal(round(self.value, self.decimals))
         return Decimal(self.value).quantize(Decimal(1).scaleb(-self.decimals), ROUND_HALF_UP)
 
     @property
@@ -40,14 +38,18 @@ class Number:
     @property
     def shown(self) -> float:
         """The number that is on screen."""
+        if math.isinf(self.value):
+            return self.value
         return float(self._rounded)
 
     @property
     def latex(self) -> str:
-        """The number as it is on screen, in LaTeX."""
+        """The number as it is on screen, in LaTeX; of a number that is not quite 0 the decimals are shown."""
+        if math.isinf(self.value):
+            return r"-\infty" if self.value < 0 else r"\infty"
         rounded = self._rounded
         if rounded == 0:
-            return "0"
+            return f"{abs(rounded):f}" if self.value and self.decimals <= PLAIN_DECIMALS else "0"
         if self.decimals <= PLAIN_DECIMALS:
             return f"{rounded:f}"
         exponent = rounded.adjusted()
@@ -145,6 +147,11 @@ def _nothing(n: Sequence[float]) -> float:
     return 0.0
 
 
+def _forbidden(n: Sequence[float]) -> float:
+    del n
+    return -math.inf
+
+
 def _zero(t: Sequence[str]) -> str:
     del t
     return "0"
@@ -172,6 +179,7 @@ NORMALISED = Operation(
 )
 KEPT = Operation(_kept, lambda t: rf"\frac{{{t[0]}}}{{1 - {t[1]}}}")
 FORBIDDEN = Operation(_nothing, _zero)
+MASKED = Operation(_forbidden, lambda t: rf"{t[0]} - \infty")
 DROPPED = Operation(_dropped, lambda t: rf"0 \cdot {t[0]}")
 
 
@@ -217,8 +225,10 @@ class Equation:
     @property
     def latex(self) -> str:
         """Letters, numbers and result, one below the other."""
+        if not self.inputs:
+            return rf"{self.symbol} = {self.formula} = {self.result.latex}"
         sign = "=" if self.adds_up else r"\approx"
-        rounded = rf"\text{{(rounded; those shown give ${self.from_shown.latex}$)}}"
+        rounded = rf"\footnotesize\text{{(rounded; those shown give ${self.from_shown.latex}$)}}"
         lines = [
             rf"{self.symbol} &= {self.formula}",
             rf"&= {self.filled[0]}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import sqrt
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -31,6 +32,8 @@ class Focus:
         Which weight.
     masks
         Structure, sparsity and padding.
+    is_scaled
+        Whether products are divided by the square root of d_head.
     """
 
     trace: AttentionTrace
@@ -38,6 +41,12 @@ class Focus:
     query: int
     key: int
     masks: Sequence[Spec]
+    is_scaled: bool = True
+
+    @property
+    def sharpness(self) -> float:
+        """What products are multiplied by, but for the square root of d_head."""
+        return self.trace.scale * (sqrt(self.trace.d_head) if self.is_scaled else 1.0)
 
     @cached_property
     def kv_head(self) -> int:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from jaxtyping import Float
 
+from attnviz.core.affine import Affine
 from attnviz.core.origin import Part
 from attnviz.numbers import counted, percent, significant
 from attnviz.steps.equation import (
@@ -21,7 +23,7 @@ from attnviz.steps.equation import (
 )
 from attnviz.steps.focus import Focus
 from attnviz.steps.shots import of_pairs, of_rows
-from attnviz.steps.stage import Stage
+from attnviz.steps.stage import Shot, Stage
 from attnviz.steps.terms import Terms
 
 Side = tuple[str, tuple[Part, ...], int]
@@ -36,7 +38,7 @@ def sum_of_parts(focus: Focus) -> Stage:
     is_sum = len(parts) > 1
     equations = [equation for side in sides for equation in _input_equations(focus, side, column)]
     added = f"the sum of {names}" if is_sum else f"the {names} alone"
-    norm = ", brought to mean 0 and variance 1 by LayerNorm" if trace.origin.norm else ""
+    norm = ", brought to mean 0 and variance 1 by LayerNorm, then stretched and shifted" if trace.origin.norm else ""
     first, second = (float(x[column]) for x in (focus.x, focus.key_x))
     same = (
         " Query and key are the same vector here."
@@ -51,13 +53,23 @@ def sum_of_parts(focus: Focus) -> Stage:
         f"query has {significant(first)} and the key {significant(second)}.{same}",
         equations=equations,
         shapes=f"x: {trace.n_q} × {trace.x.shape[1]} (tokens × d_model)",
-        shots=[
-            *(of_rows(part.name, part.rows, focus.query) for part in parts if is_sum),
-            of_rows("x of the queries", trace.x, focus.query),
-            *([] if trace.x is trace.key_x else [of_rows("x of the keys", trace.key_x, focus.key)]),
-        ],
+        shots=list(_input_shots(focus, column)),
+        has_own_scales=True,
         notes="" if is_sum else "Nothing is added for the place of the token.",
     )
+
+
+def _input_shots(focus: Focus, column: int) -> Iterator[Shot]:
+    """The parts and their sum; in cross-attention of the queries and of the keys, else with both rows marked."""
+    trace = focus.trace
+    is_cross = trace.x is not trace.key_x
+    sides = [("query", trace.origin.query_parts, trace.x, focus.query)]
+    sides += [("key", trace.origin.key_parts, trace.key_x, focus.key)] if is_cross else []
+    for side, parts, x, row in sides:
+        of_side = f" of the {side}" if is_cross else ""
+        arrays = [*((part.name, part.rows) for part in parts if len(parts) > 1), ("x", x)]
+        for name, rows in arrays:
+            yield of_rows(f"{name}{of_side}", rows, row, column, other=None if is_cross else focus.key)
 
 
 def input_column(focus: Focus) -> int:
@@ -73,7 +85,7 @@ def _input_equations(focus: Focus, side: Side, column: int) -> Iterator[Equation
     *shown, total = numbers([*values, sum(values)])
     norm = focus.trace.origin.norm
     left = rf"{symbol}[c]" if norm is None else r"\text{sum}_c"
-    if len(parts) > 1:
+    if len(parts) > 1 or norm is None:
         yield Equation(left, letters, SUM, tuple(shown), total, tuple(part.name for part in parts))
     if norm is None:
         return
@@ -116,14 +128,31 @@ def projection(focus: Focus) -> Stage:
         shapes=f"W_Q: {trace.x.shape[1]} × {trace.d_head} for each head, so q: {trace.n_q} × {trace.d_head}, "
         f"k: {trace.n_k} × {trace.d_head}, v: {trace.n_k} × {trace.value.shape[2]}",
         shots=[
-            of_rows("query", trace.query[focus.head], focus.query, d),
-            of_rows("key", trace.key[focus.kv_head], focus.key, d),
+            of_rows("query", queries_before(focus), focus.query, d),
+            of_rows("key", keys_before(focus), focus.key, d),
             of_rows("value", trace.value[focus.kv_head], focus.key, focus.value_column),
         ],
         has_own_scales=True,
         terms=terms[0],
-        notes="The pictures show query and key as the next stage has turned them." if origin.rotation else "",
     )
+
+
+def queries_before(focus: Focus) -> Float[np.ndarray, "q d_head"]:
+    """The queries of the head before they are turned."""
+    return split_columns(focus.trace.origin.to_query, focus.trace.x, focus.columns("query"))
+
+
+def keys_before(focus: Focus) -> Float[np.ndarray, "k d_head"]:
+    """The keys that serve the head, before they are turned."""
+    return split_columns(focus.trace.origin.to_key, focus.trace.key_x, focus.columns("key"))
+
+
+def split_columns(
+    affine: Affine, x: Float[np.ndarray, "token d_model"], columns: slice
+) -> Float[np.ndarray, "token column"]:
+    """Some columns of x W + b."""
+    made = x @ affine.W[:, columns]
+    return made if affine.b is None else made + affine.b[columns]
 
 
 def _mapped(focus: Focus, which: str, x: np.ndarray, column: int) -> Terms:
@@ -145,11 +174,13 @@ def rotation(focus: Focus) -> Stage | None:
     pair = turn.pair(focus.column)
     places = {"i": int(trace.origin.q_positions[focus.query]), "j": int(trace.origin.k_positions[focus.key])}
     shots = [
+        of_rows("query", queries_before(focus), focus.query, focus.column),
         of_rows("query, turned", trace.query[focus.head], focus.query, focus.column),
+        of_rows("key", keys_before(focus), focus.key, focus.column),
         of_rows("key, turned", trace.key[focus.kv_head], focus.key, focus.column),
     ]
     shapes = f"{len(turn.frequencies)} pairs of columns turn, of {trace.d_head} columns"
-    question = "What does rotary do to query and key?"
+    question = "How does the place turn query and key?"
     if pair is None:
         return Stage(
             name="rotation",
@@ -159,6 +190,7 @@ def rotation(focus: Focus) -> Stage | None:
             equations=[],
             shapes=shapes,
             shots=shots,
+            has_own_scales=True,
         )
     index, first, second = pair
     frequency = float(turn.frequencies[index])
@@ -198,6 +230,7 @@ def rotation(focus: Focus) -> Stage | None:
         equations=equations,
         shapes=shapes,
         shots=shots,
+        has_own_scales=True,
     )
 
 
@@ -212,7 +245,8 @@ def dot_product(focus: Focus) -> Stage:
         f", {percent(abs(float(products[focus.column])) / size)} of all that is added and taken away" if size else ""
     )
     rank = rank_of_scores(focus)
-    known = "" if rank is None else f" All products of this head have rank {rank}; d_head = {trace.d_head} is the most."
+    most = min(trace.d_head, trace.n_q, trace.n_k)
+    known = "" if rank is None else f" The matrix q kᵀ has rank {rank}; {most} is the most (d_head, or the tokens)."
     return Stage(
         name="dot",
         label="q · k",

@@ -19,8 +19,8 @@ class QueryRow:
     ----------
     tokens
         The keys.
-    products, scores, bias
-        Query times key; times the scale, and after the soft cap where there is one; what the position method adds.
+    products, scores, capped, bias
+        Query times key; times the scale; after the soft cap, None without one; what the position method adds.
     allowed, masked
         Which keys the mask allows; scores plus bias of these, NaN for the others.
     exponentials, weights
@@ -32,6 +32,7 @@ class QueryRow:
     tokens: Tokens
     products: PerKey
     scores: PerKey
+    capped: PerKey | None
     bias: PerKey
     allowed: Bool[np.ndarray, " k"]
     masked: PerKey
@@ -39,13 +40,19 @@ class QueryRow:
     weights: PerKey
     after_dropout: PerKey | None
 
+    @property
+    def before_bias(self) -> PerKey:
+        """What the bias is added to."""
+        return self.scores if self.capped is None else self.capped
+
 
 def row_of(focus: Focus) -> QueryRow:
     """The row of the query that is looked at."""
     return QueryRow(
         focus.trace.key_tokens,
         focus.dots,
-        focus.capped,
+        focus.scores,
+        focus.capped if focus.trace.softcap else None,
         focus.bias,
         focus.allowed,
         np.where(focus.allowed, focus.biased, np.nan),

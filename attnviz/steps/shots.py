@@ -25,8 +25,8 @@ def around(place: int, count: int, most: int) -> slice:
     return slice(start, min(start + most, count))
 
 
-def of_rows(title: str, array: Table, row: int, column: int | None = None) -> Shot:
-    """A picture of tokens by columns, with a row or a cell marked."""
+def of_rows(title: str, array: Table, row: int, column: int | None = None, *, other: int | None = None) -> Shot:
+    """A picture of tokens by columns, with a row or a cell marked, and perhaps another row."""
     rows = around(row, len(array), MOST_ROWS)
     columns = around(column or 0, array.shape[1], MOST_COLUMNS)
     return Shot(
@@ -36,6 +36,8 @@ def of_rows(title: str, array: Table, row: int, column: int | None = None) -> Sh
         None if column is None else column - columns.start,
         rows.start,
         columns.start,
+        other_row=None if other is None or other not in range(rows.start, rows.stop) else other - rows.start,
+        is_part=rows.stop - rows.start < len(array) or columns.stop - columns.start < array.shape[1],
     )
 
 
@@ -64,6 +66,8 @@ def pair_shot(focus: Focus, title: str, values: Table, allowed: Bool[np.ndarray,
         columns.start,
         "query",
         "key",
+        max(focus.trace.n_q, focus.trace.n_k) > MOST_ROWS,
+        None,
         allowed,
     )
 

@@ -22,12 +22,14 @@ class Shot:
         What the array is.
     values
         Its numbers.
-    row, column
-        What is marked of `values`; a whole row where `column` is None.
+    row, column, other_row
+        What is marked of `values`; a whole row where `column` is None, and another row where there is one.
     first_row, first_column
         Where the part begins.
     row_name, column_name
         What a row and a column are.
+    is_part
+        Whether the array is larger than the picture.
     allowed
         Which cells the mask allows; all where it is left out.
     """
@@ -40,6 +42,8 @@ class Shot:
     first_column: int = 0
     row_name: str = "token"
     column_name: str = "column"
+    is_part: bool = False
+    other_row: int | None = None
     allowed: Bool[np.ndarray, "row column"] | None = None
 
 

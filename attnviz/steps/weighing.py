@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -15,6 +15,7 @@ from attnviz.steps.equation import (
     EXPONENTIAL,
     FORBIDDEN,
     KEPT,
+    MASKED,
     PRODUCT,
     QUOTIENT,
     SUM,
@@ -33,25 +34,31 @@ from attnviz.steps.terms import Terms
 def scaling(focus: Focus) -> Stage:
     """The product times the scale."""
     trace, scale = focus.trace, focus.trace.scale
-    usual = 1 / sqrt(trace.d_head)
-    sharpness = scale / usual
-    if abs(sharpness - 1) < 1e-9:
-        said, formula = f"1 / √{trace.d_head}", r"\frac{1}{\sqrt{d_\text{head}}}\; q_i \cdot k_j"
+    sharp = "" if abs(focus.sharpness - 1) < 1e-9 else f"{significant(focus.sharpness)} "
+    wide = (
+        f"a product of {trace.d_head} columns spreads {significant(sqrt(trace.d_head))} times as wide as one, and a "
+        "softmax of widely spread scores is all or nothing."
+    )
+    if focus.is_scaled:
+        times = f"{sharp}/ √{trace.d_head}" if sharp else f"1 / √{trace.d_head}"
+        answer = f"Times {times} = {significant(scale)}: {wide}"
+        above = r"\text{sharpness}" if sharp else "1"
+        formula = rf"\frac{{{above}}}{{\sqrt{{d_\text{{head}}}}}}\; q_i \cdot k_j"
     else:
-        said, formula = significant(scale), r"\text{scale} \cdot (q_i \cdot k_j)"
+        answer = f"It is not divided here, only multiplied by the sharpness {significant(focus.sharpness)}: {wide}"
+        formula = r"\text{sharpness}\; q_i \cdot k_j"
     dot = _dot_total(focus)
     return Stage(
         name="scale",
         label="Scale",
-        question="Why is the product divided?",
-        answer=f"Times {said}: a product of {trace.d_head} columns spreads {significant(sqrt(trace.d_head))} times as "
-        "wide as one column, and a softmax of widely spread scores is all or nothing.",
+        question="Why is the product divided?" if focus.is_scaled else "What if the product is not divided?",
+        answer=answer,
         equations=[
             Equation("s_{ij}", formula, PRODUCT, (number(scale), dot), number(float(focus.scores[focus.key]))),
         ],
         shapes=f"scores: {trace.n_q} × {trace.n_k} for each of {counted(trace.n_heads, 'head')}",
         shots=[
-            of_pairs(focus, "before", lambda q, k: q @ k.T),
+            of_pairs(focus, "q · k", lambda q, k: q @ k.T),
             of_pairs(focus, "scores", lambda q, k: scale * (q @ k.T)),
         ],
     )
@@ -84,7 +91,7 @@ def soft_cap(focus: Focus) -> Stage | None:
         ],
         shapes=f"scores: {trace.n_q} × {trace.n_k}, as before",
         shots=[
-            of_pairs(focus, "before", lambda q, k: trace.scale * (q @ k.T)),
+            of_pairs(focus, "scores", lambda q, k: trace.scale * (q @ k.T)),
             of_pairs(focus, "capped", lambda q, k: cap * np.tanh(trace.scale * (q @ k.T) / cap)),
         ],
     )
@@ -140,6 +147,11 @@ def allowed_in_window(focus: Focus) -> Bool[np.ndarray, "row column"]:
     return focus.trace.window(focus.head, range(rows.start, rows.stop), range(columns.start, columns.stop))[1]
 
 
+def letter_of(focus: Focus) -> str:
+    """What a score is called before the mask: s, c after the soft cap, b with the bias."""
+    return "b" if focus.trace.has_bias else "c" if focus.trace.softcap else "s"
+
+
 def masking(focus: Focus) -> Stage:
     """Whether the key is allowed, and by which of the three masks."""
     trace = focus.trace
@@ -156,12 +168,19 @@ def masking(focus: Focus) -> Stage:
     others = f" Query {focus.query} may attend to {n_allowed} of {counted(trace.n_k, 'key')}."
     values = scores_in_window(focus) + _bias_in_window(focus)
     allowed = allowed_in_window(focus)
+    letter, score = letter_of(focus), number(float(focus.biased[focus.key]))
+    if forbidding:
+        equation = Equation(
+            "m_{ij}", rf"{letter}_{{ij}} - \infty\;\text{{(forbidden)}}", MASKED, (score,), Number(-inf, 0)
+        )
+    else:
+        equation = Equation("m_{ij}", rf"{letter}_{{ij}} + 0\;\text{{(allowed)}}", SUM, (score, exact(0.0)), score)
     return Stage(
         name="mask",
         label="Mask",
         question="May this query look at this key?",
         answer=answer + (others if n_allowed else f" Query {focus.query} may attend to no key: its row is 0."),
-        equations=[],
+        equations=[equation],
         shapes=f"mask: {trace.n_q} × {trace.n_k}, True = may attend; a forbidden score counts as −∞ in the softmax",
         shots=[
             pair_shot(focus, "scores", values),
@@ -181,7 +200,7 @@ def softmax(focus: Focus) -> Stage:
     terms = exponentials(focus)
     if is_allowed:
         score, largest = numbers([float(focus.biased[key]), focus.largest], 6)
-        letter = "b" if trace.has_bias else "c" if trace.softcap else "s"
+        letter = letter_of(focus)
         exponential = number(float(focus.exponentials[key]), 5)
         equations = [
             Equation(
@@ -199,7 +218,7 @@ def softmax(focus: Focus) -> Stage:
             f"{counted(n_allowed, 'allowed key')} would give {percent(1 / n_allowed)}."
         )
     else:
-        equations = [Equation("w_{ij}", r"\text{nothing: the mask forbids the key}", FORBIDDEN, (), exact(0.0))]
+        equations = [Equation("w_{ij}", r"\frac{e^{-\infty}}{Z_i}", FORBIDDEN, (), exact(0.0))]
         answer = "The key is forbidden: its weight is exactly 0."
         if not n_allowed:
             answer = "No key is allowed: the whole row is 0, and so is the output of the head for this query."
@@ -209,7 +228,8 @@ def softmax(focus: Focus) -> Stage:
         question="How does a score become a weight?",
         answer=answer,
         equations=equations,
-        shapes=f"weights: {trace.n_q} × {trace.n_k}; each row sums to {'1' if focus.sink is None else 'less than 1'}",
+        shapes=f"weights: {trace.n_q} × {trace.n_k}; each row sums to "
+        f"{'1' if focus.sink is None else 'less than 1'}{'' if n_allowed else '; a row without keys to 0'}",
         shots=[pair_shot(focus, "weights", weights, allowed)],
         kind="weights",
         terms=terms if n_allowed else None,

@@ -42,11 +42,10 @@ def changed_row(focus: Focus, change: Change) -> PerKey:
     Notes
     -----
     softmax((cap(product · scale) + bias) / temperature) over the allowed keys, or over all of them; a sink is left out
-    of neither. With the scale off the product is multiplied by the sharpness alone.
+    of neither. With the scale off the product is multiplied by the sharpness alone, with it by sharpness / √d_head.
     """
     trace = focus.trace
-    scale = trace.scale if change.is_scaled else trace.scale * sqrt(trace.d_head)
-    scores = focus.dots * scale
+    scores = focus.dots * focus.sharpness / (sqrt(trace.d_head) if change.is_scaled else 1.0)
     if trace.softcap:
         scores = trace.softcap * np.tanh(scores / trace.softcap)
     scores = (scores + focus.bias) / change.temperature
@@ -105,10 +104,12 @@ def _gradient(scores: Float[np.ndarray, "q k"]) -> float:
     return float((weights * (1 - weights)).max(axis=1).mean())
 
 
-def measured_spread(focus: Focus) -> tuple[float, float] | None:
-    """Variance of the products and of the scores of the head on screen; None of more than 2048 tokens."""
+def measured_spread(focus: Focus) -> Spread | None:
+    """The same of the head on screen, without its mask; None of more than 2048 tokens."""
     trace = focus.trace
     if max(trace.n_q, trace.n_k) > 2048:
         return None
     products = trace.query[focus.head].astype(np.float64) @ trace.key[focus.kv_head].astype(np.float64).T
-    return float(products.var()), float((products * trace.scale).var())
+    scaled = products / sqrt(trace.d_head)
+    columns = (np.array([value]) for value in (products.var(), scaled.var(), _gradient(products), _gradient(scaled)))
+    return Spread((trace.d_head,), *columns)

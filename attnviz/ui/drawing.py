@@ -13,15 +13,22 @@ from attnviz.masks.drawing import LARGEST_SIDE, LINES
 from attnviz.numbers import counted
 from attnviz.scenario import Scenario
 from attnviz.shapes import Mask
-from attnviz.ui import session
+from attnviz.ui import mask_rule, session
 
 PICTURE = "mask_picture"
-LABELS = {"cell": "Cell", "row": "Row", "column": "Column", "diagonal": "Diagonal", "band": "Band"}
+KIND = "drawing.kind"
+CHOOSE = "choose"
+LABELS = {CHOOSE: "Choose", "cell": "Cell", "row": "Row", "column": "Column", "diagonal": "Diagonal", "band": "Band"}
 
 
 def is_canvas(scenario: Scenario, trace: AttentionTrace) -> bool:
-    """Whether clicks on the mask on screen draw: it is a drawing, and not too large for one."""
+    """Whether the mask on screen can be drawn on: it is a drawing, and not too large for one."""
     return scenario.mask.name == "drawn" and trace.n_k <= LARGEST_SIDE
+
+
+def is_drawing(scenario: Scenario, trace: AttentionTrace) -> bool:
+    """Whether clicks on the mask on screen draw now, and do not choose a pair."""
+    return is_canvas(scenario, trace) and session.view(KIND, LINES[0]) != CHOOSE
 
 
 def on_canvas(text: str, side: int) -> Mask:
@@ -46,21 +53,23 @@ def after_click(text: str, kind: str, query: int, key: int, *, n_q: int, n_k: in
 
 
 def tools(scenario: Scenario, trace: AttentionTrace) -> None:
-    """What a click switches, undo, and the way from the mask on screen to a drawing of it."""
+    """What a click does, undo, and the ways from the mask on screen to a drawing of it and to a rule."""
     if trace.n_k > LARGEST_SIDE:
         st.caption(f"A mask can be drawn on up to {LARGEST_SIDE} keys; here are {counted(trace.n_k, 'key')}.")
+        mask_rule.invitation(scenario)
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="drawing_tools"):
         if is_canvas(scenario, trace):
             st.segmented_control(
-                "A click switches",
-                LINES,
-                key="drawing.kind",
+                "What a click does",
+                list(LABELS),
+                key=KIND,
                 format_func=LABELS.__getitem__,
-                default="cell",
+                default=LINES[0],
                 required=True,
-                help="The whole line through the clicked cell is set to what that cell becomes. A band reaches from "
-                "the main diagonal to the clicked one.",
+                help="Choose takes query and key and leaves the drawing as it is. The others draw: the whole line "
+                "through the clicked cell is set to what that cell becomes. A band reaches from the main diagonal to "
+                "the clicked one.",
             )
             st.button("Undo", on_click=_undo, disabled=not session.earlier("drawing"), help="One click back.")
         else:
@@ -69,11 +78,12 @@ def tools(scenario: Scenario, trace: AttentionTrace) -> None:
                 on_click=_start(scenario, trace.n_k),
                 help="Makes a drawing of the three masks together, of the first head; then every click changes it.",
             )
+        mask_rule.invitation(scenario)
 
 
 def on_click(scenario: Scenario, trace: AttentionTrace) -> Callable[[], None]:
-    """What a click on the picture does: in a drawing it switches cells, else it chooses query and key."""
-    if not is_canvas(scenario, trace):
+    """What a click on the picture does: while one draws it switches cells, else it chooses query and key."""
+    if not is_drawing(scenario, trace):
         return session.click_setter(PICTURE)
     before = str(scenario.mask["drawing"])
 
@@ -81,7 +91,7 @@ def on_click(scenario: Scenario, trace: AttentionTrace) -> Callable[[], None]:
         cell = session.clicked_cell(PICTURE)
         if cell is None:
             return
-        kind = str(session.view("drawing.kind", "cell"))
+        kind = str(session.view(KIND, LINES[0]))
         session.remember("drawing", [*session.earlier("drawing"), before])
         after = after_click(before, kind, *cell, n_q=trace.n_q, n_k=trace.n_k)
         session.setter(**{"mask.drawing": after, "query": cell[0], "key": cell[1]})()

@@ -7,19 +7,23 @@ from html import escape
 import numpy as np
 import streamlit as st
 
-from attnviz.figures import mask_row, mistake_words
+from attnviz.figures import mistake_words
 from attnviz.figures.answers import quoted
+from attnviz.figures.mask import reading_heatmap
 from attnviz.figures.mask_rows import row_sums, two_rows
+from attnviz.figures.pattern import fitting_window, is_exact
 from attnviz.figures.row import MOST_KEYS, keys_to_show
 from attnviz.metrics.mistakes import misread, row_masked_after, row_under, sums_masked_after
 from attnviz.scenario import Scenario
 from attnviz.shapes import Mask, MaskRow, PerKey
-from attnviz.ui import show
+from attnviz.ui import session, show
 from attnviz.ui.compute import Layer
 from attnviz.ui.live import Words
 from attnviz.ui.mask_panels import MOST_TOKENS, is_cross
 
 ATTEND, IGNORE = "True = may attend", "True = ignore"
+READINGS = {"attend": "may attend", "ignore": "ignore"}
+READING = "misread_mask"
 BEFORE, AFTER = "mask before the softmax", "mask after the softmax"
 CONVENTIONS = (
     (
@@ -37,16 +41,25 @@ CONVENTIONS = (
 
 
 def polarity(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -> None:
-    """The mask beside its opposite, the chosen query's weights under both, and who uses which."""
+    """The mask as the chosen reading has it, the chosen query's weights under both, and who uses which."""
     trace = layer.trace
+    reading = st.segmented_control(
+        "True means",
+        list(READINGS),
+        key="true_means",
+        format_func=READINGS.__getitem__,
+        default="attend",
+        required=True,
+        help="The same array of True and False, read in the two ways that libraries have.",
+    )
     weights, allowed = trace.row(head, query)
     wrong = row_under(trace, head, query, ~allowed)
     large, beside = st.columns(2, gap="medium")
     with large:
         if max(trace.n_q, trace.n_k) > MOST_TOKENS:
-            st.caption(f"The mask and its opposite are shown up to {MOST_TOKENS} tokens.")
+            st.caption(f"The mask as each reading has it is shown up to {MOST_TOKENS} tokens.")
         else:
-            _both_masks(scenario, layer, head)
+            _reading(scenario, layer, head, query, key, is_misread=reading == "ignore")
     with beside:
         show.figure(
             two_rows(
@@ -68,19 +81,29 @@ def polarity(scenario: Scenario, layer: Layer, head: int, query: int, key: int) 
     _conventions()
 
 
-def _both_masks(scenario: Scenario, layer: Layer, head: int) -> None:
-    mask = _mask_of(layer, head)
-    found = misread(mask)
+def _reading(scenario: Scenario, layer: Layer, head: int, query: int, key: int, *, is_misread: bool) -> None:
+    """The mask as one reading has it, and what that allows."""
+    trace, mask = layer.trace, _mask_of(layer, head)
+    found, has_order = misread(mask), not is_cross(scenario)
+    window = fitting_window(session.zoomed(READING, trace.n_q, trace.n_k), trace.n_q, trace.n_k)
+    if is_misread:
+        title = "What does the same array allow where True means “ignore”?"
+        answer = mistake_words.misreading_answer(found, trace, has_order=has_order)
+        caption = "The array of this mask, given to a library that takes True for “ignore”: every pair swaps."
+    else:
+        title = "What does this mask allow where True means “may attend”?"
+        answer = mistake_words.meant_answer(found, has_order=has_order)
+        caption = "The mask as it is meant here. Switch above to the other reading of the same array."
+    if not is_exact(window):
+        caption += " A cell is allowed where any pair of its block is."
+    shown = ~mask if is_misread else mask
+    if not shown.any(axis=1).all():
+        caption += " ⊘ marks a query with no key allowed."
     show.figure(
-        mask_row({ATTEND: mask, IGNORE: ~mask}, layer.trace, fit=4),
-        key="misread_mask",
-        words=Words(
-            "What if True is read the wrong way round?",
-            mistake_words.misreading_answer(found, layer.trace, has_order=not is_cross(scenario)),
-            "Left: the mask as it is meant here, True = may attend. Right: the same array where a library takes "
-            "True for “ignore”; every pair swaps.",
-            mistake_words.misreading_alt(found),
-        ),
+        reading_heatmap(trace, shown, window, head=head, query=query, key=key),
+        key=READING,
+        words=Words(title, answer, caption, mistake_words.misreading_alt(found, is_misread=is_misread)),
+        on_click=session.click_setter(READING),
     )
 
 
@@ -134,7 +157,7 @@ def _sums(layer: Layer, head: int, query: int) -> None:
         key="row_sums",
         words=Words(
             "What does each row sum to?",
-            mistake_words.sums_answer(after, n_allowed.tolist(), trace.n_k),
+            mistake_words.sums_answer(before, after, n_allowed, trace.n_k),
             "Sum of a query's weights over all keys; an average of values needs 1. A row with no allowed key is 0 "
             "either way.",
             mistake_words.sums_alt(after),

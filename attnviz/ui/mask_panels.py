@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from attnviz.cost import pair_cost
+from attnviz.cost import attention_cost, pair_cost
 from attnviz.figures import answers, keys_allowed, mask_heatmap, mask_words
 from attnviz.figures.pattern import MOST_SIDE, fitting_window, is_exact
+from attnviz.masks import build_mask, padded_position_ids
 from attnviz.metrics.reach import Reach
 from attnviz.scenario import Scenario
-from attnviz.ui import compute, drawing, session, show
+from attnviz.ui import compute, drawing, mask_rule, session, show
 from attnviz.ui.compute import Layer
 from attnviz.ui.live import Words
 
@@ -17,15 +18,27 @@ MOST_TOKENS = 512
 
 
 def at_a_glance(scenario: Scenario, layer: Layer) -> tuple[str, ...]:
-    """Sentences on what the mask saves, and on which pairs are reachable through many layers."""
+    """Sentences on what the mask saves, where positions start, and which pairs are reachable through many layers."""
     trace, n_allowed = layer.trace, layer.survey().small.n_allowed
     pairs = trace.n_heads * trace.n_q * trace.n_k
     allowed = int(n_allowed.sum()) * (trace.n_heads // len(n_allowed))
     width, columns, size = trace.d_head, trace.value.shape[2], trace.query.dtype.itemsize
     whole, few = (pair_cost(count, width, columns, bytes_per_number=size) for count in (pairs, allowed))
+    d_model, kv_heads = trace.x.shape[1], trace.key.shape[0]
+    cost = attention_cost(trace.n_q, trace.n_k, d_model, trace.n_heads, n_kv_heads=kv_heads, d_value=columns)
     found = reach_of(scenario, layer)
-    saved = mask_words.saved_answer(whole, few)
-    return (saved, mask_words.reachable_answer(found)) if found else (saved,)
+    said = (mask_words.saved_answer(whole, few, cost.flops), *_positions(scenario, layer))
+    return (*said, mask_words.reachable_answer(found)) if found else said
+
+
+def _positions(scenario: Scenario, layer: Layer) -> tuple[str, ...]:
+    """From where positions count, where padding stands on the left; the trained model counts from its first place."""
+    n_k = layer.trace.n_k
+    places = np.flatnonzero(build_mask([scenario.padding], 1, n_k)[0])
+    if scenario.input == "trained" or not len(places) or not places[0]:
+        return ()
+    positions = padded_position_ids(scenario.masks, n_k)[places]
+    return (mask_words.positions_answer(places.tolist(), positions.tolist(), of_keys=is_cross(scenario)),)
 
 
 def reach_of(scenario: Scenario, layer: Layer) -> Reach | None:
@@ -49,7 +62,7 @@ def picture(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -
     has_keys = np.broadcast_to(found.small.has_keys, (trace.n_heads, trace.n_q))[head]
     caption = (
         "Click a cell to switch it; "
-        if drawing.is_canvas(scenario, trace)
+        if drawing.is_drawing(scenario, trace)
         else "Click a cell to choose its query and key; "
     )
     caption += "drag to zoom, double-click to go back."
@@ -68,6 +81,7 @@ def picture(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -
         ),
         on_click=drawing.on_click(scenario, trace),
     )
+    mask_rule.examples(scenario)
 
 
 def _where(layer: Layer, head: int) -> str:

@@ -80,7 +80,7 @@ def together(scenario: Scenario, layer: Layer, head: int) -> None:
 def code(scenario: Scenario, layer: Layer) -> None:
     """The mask as a program."""
     trace = layer.trace
-    st.markdown("### The mask as code")
+    st.markdown("### The mask as code\nThe button at the top right of the code copies it.")
     library = st.segmented_control(
         "Library",
         list(CODE),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import streamlit as st
 
 from attnviz.figures import (
     alt,
@@ -176,7 +177,8 @@ def query_row(scenario: Scenario, layer: Layer, head: int, query: int, key: int)
 
 def steps_link() -> None:
     """The way to every step of the chosen number."""
-    navigation.link_to("step_by_step", "Every step of this number", session.scenario().to_query())
+    with st.container(key="steps_link"):
+        navigation.link_to("step_by_step", "Every step of this number", session.scenario().to_query())
 
 
 def redundancy(scenario: Scenario, layer: Layer, head: int, *, height: int = 340) -> None:

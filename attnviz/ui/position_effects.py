@@ -1,196 +1,222 @@
-"""What the chosen position method adds, turns or biases."""
+"""What the chosen position method adds, turns or biases, and another one beside it."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 
 from attnviz.figures import position_words as words
-from attnviz.figures.position_bars import pair_planes, vector_bars
-from attnviz.figures.position_lines import angle_lines, bias_lines, curve_lines
+from attnviz.figures.position_lines import angle_lines, bias_lines
 from attnviz.figures.position_maps import added_heatmap, scale_end
 from attnviz.numbers import counted
-from attnviz.positions import Curve, Rotation
+from attnviz.positions import Rotation
+from attnviz.positions.beyond import bias_reach
 from attnviz.positions.similarity import Method
 from attnviz.registries import POSITIONS
 from attnviz.scenario import Scenario
-from attnviz.ui import controls, show
+from attnviz.shapes import Embedded
+from attnviz.ui import controls, position_parts, session, show
 from attnviz.ui.compute import Layer
 from attnviz.ui.live import Words
-from attnviz.ui.position_methods import chosen_method, has_effect, places_shown, text_length
+from attnviz.ui.position_methods import (
+    chosen_method,
+    compared,
+    has_effect,
+    is_biased,
+    places_shown,
+    say_which,
+    second_spec,
+    text_length,
+)
 
-MOST_COLUMNS = 128
+PAIRED = "beside_another"
+PLACE = "place"
+WIDE = 360
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What the pictures of an effect share.
+
+    Attributes
+    ----------
+    scenario, layer
+        What is on screen.
+    methods
+        The method of the layer, and another one where both are drawn, by their names.
+    n_places, place, head
+        How many positions are shown, the chosen one, and the head whose bias is looked at.
+    """
+
+    scenario: Scenario
+    layer: Layer
+    methods: Mapping[str, Method]
+    n_places: int
+    place: int
+    head: int
+
+    @property
+    def is_paired(self) -> bool:
+        """Whether another method stands beside that of the layer."""
+        return len(self.methods) > 1
 
 
 def effect(scenario: Scenario, layer: Layer) -> None:
-    """Every effect of the method in its own pictures, and what it is made of."""
-    method, n_places = chosen_method(scenario, layer, text_length(layer)), places_shown(layer)
+    """Every effect of the method in its own pictures, and what it is made of; on demand another method beside it."""
+    length = text_length(layer)
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        is_paired = bool(session.keep_view(PAIRED, False))
+        st.toggle("Beside another method", key=PAIRED, help=PAIRED_HELP, width="content")
+        if is_paired:
+            controls.spec_menu("compared", "Beside it", scenario.compared)
+            methods = compared(scenario, layer, length)
+        else:
+            only = chosen_method(scenario, layer, length)
+            methods = {only.label: only}
+        setting = Setting(scenario, layer, methods, places_shown(layer), *_pickers(methods, layer))
+    if is_paired:
+        say_which(scenario, layer, length, has_both=setting.is_paired)
+    large, beside = st.columns([1, 1] if setting.is_paired else [3, 2], gap="medium")
+    name, *others = methods
+    with large:
+        _main(setting, name, "")
+        position_parts.turned(methods[name], setting.place)
+    for other in others:
+        with beside:
+            _main(setting, other, "_second")
+            position_parts.curves(methods[other], _source(scenario, "_second"), suffix="_second")
+    with large if setting.is_paired else beside:
+        position_parts.at_place(methods[name], setting.place)
+        position_parts.curves(methods[name], _source(scenario, ""))
+
+
+PAIRED_HELP = "Draws what a second method adds, turns or biases on the same scale."
+PLACE_HELP = "The position whose vector is shown; the text starts at 0."
+
+
+def _source(scenario: Scenario, suffix: str) -> str:
+    """Where a method is published; empty for what a trained model has learned."""
+    if scenario.input == "trained" and not suffix:
+        return ""
+    spec = second_spec(scenario) if suffix else scenario.position
+    return f" Source: {POSITIONS[spec.name].source}."
+
+
+def _pickers(methods: Mapping[str, Method], layer: Layer) -> tuple[int, int]:
+    """Controls for the position and for the head, as far as a picture has them."""
+    place = int(session.keep_view(PLACE, 1))
+    if any(method.effects.add or method.effects.rotate for method in methods.values()):
+        n_places = places_shown(layer)
+        place = session.keep_within(PLACE, n_places)
+        st.slider("Position", 0, n_places - 1, key=PLACE, help=PLACE_HELP, width=WIDE)
+    is_any_biased = any(is_biased(method) for method in methods.values())
+    return place, controls.head_picker(layer) if is_any_biased else 0
+
+
+def _main(setting: Setting, name: str, suffix: str) -> None:
+    """What a method adds, turns and biases; its pictures are on the scale of the other one's."""
+    method = setting.methods[name]
     if not has_effect(method):
-        show.sentence(f"{method.label}: {words.NO_EFFECT}", ("See “Same tokens, shuffled” for the numbers.",))
-        return
-    effects = method.effects
-    is_placed = effects.add is not None or effects.rotate is not None
-    large, beside = st.columns([3, 2], gap="medium")
-    with beside:
-        place = st.slider("Position", 0, n_places - 1, 1, key="place", help=PLACE) if is_placed else 0
-        head = controls.head_picker(layer) if effects.bias is not None else 0
-    if effects.add is not None:
-        with large:
-            _added(method, n_places, place, layer)
-        with beside:
-            _vector(method, place)
-    if effects.rotate is not None:
-        with large:
-            _angles(effects.rotate, n_places)
-            _turned(method, effects.rotate, place)
-        with beside:
-            _planes(method, effects.rotate, place)
-    if effects.bias is not None:
-        with large:
-            _bias(method, n_places, head)
-    with beside:
-        _curves(scenario, method)
+        show.sentence(f"{name}: {words.NO_EFFECT}", ("See “Same tokens, shuffled” for the numbers.",))
+    if method.effects.add is not None:
+        _added(setting, name, suffix)
+    if method.effects.rotate is not None:
+        _angles(setting, name, method.effects.rotate, suffix)
+    if method.effects.bias is not None:
+        _bias(setting, name, suffix)
 
 
-PLACE = "The position whose vector is shown; the text starts at 0."
+def _drawn(method: Method) -> str:
+    return words.drawn_from_seed([method.label]) if method.is_drawn else ""
 
 
-def _source(scenario: Scenario) -> str:
-    return "" if scenario.input == "trained" else f" Source: {POSITIONS[scenario.position.name].source}."
+def _table(setting: Setting, method: Method) -> Embedded | None:
+    if method.effects.add is None:
+        return None
+    return method.effects.add(np.arange(setting.n_places)).astype(np.float64)
 
 
-def _added(method: Method, n_places: int, place: int, layer: Layer) -> None:
-    assert method.effects.add is not None
-    table = method.effects.add(np.arange(n_places)).astype(np.float64)
+def _added(setting: Setting, name: str, suffix: str) -> None:
+    method, layer, n_places = setting.methods[name], setting.layer, setting.n_places
+    tables = {other: _table(setting, one) for other, one in setting.methods.items()}
+    table = tables[name]
+    assert table is not None
+    every = np.stack([one for one in tables.values() if one is not None])
     total = max(layer.trace.n_q, layer.trace.n_k)
     of_all = f" The first {n_places} of {counted(total, 'position')}." if total > n_places else ""
+    one_scale = "one scale for both methods" if len(every) > 1 else "one scale"
     show.figure(
-        added_heatmap(table, place=place),
-        key="position_added",
+        added_heatmap(table, place=setting.place, end=scale_end(every)),
+        key=f"position_added{suffix}",
         words=Words(
             "What is added at each position?",
-            f"{method.label}: {words.added_answer(table)}",
-            "x = word + this row. Blue adds, orange takes away; one scale, symmetric about 0, no unit. The framed row "
-            f"is the chosen position.{words.clipped(scale_end(table), table)}{of_all}",
+            f"{name}: {words.added_answer(table)}",
+            f"{_sum(setting, is_own=not suffix)} Blue adds, orange takes away; {one_scale}, symmetric about 0, no "
+            "unit. The framed row is the chosen position."
+            f"{words.clipped(scale_end(every), table)}{of_all}{_drawn(method)}",
             words.added_alt(table),
         ),
     )
 
 
-def _vector(method: Method, place: int) -> None:
-    assert method.effects.add is not None
-    vector = method.effects.add(np.array([place]))[0].astype(np.float64)
-    shown = vector[:MOST_COLUMNS]
-    of_all = f" The first {MOST_COLUMNS} of {vector.size} columns." if vector.size > MOST_COLUMNS else ""
-    show.figure(
-        vector_bars(None, shown, name="added", height=240),
-        key="position_vector",
-        words=Words(
-            f"What is added at position {place}?",
-            words.vector_answer(vector, place),
-            f"One bar a column of x: what is added to it, no unit.{of_all}",
-            f"Bars of the vector: {words.listed_numbers(vector)}.",
-        ),
-    )
+def _sum(setting: Setting, *, is_own: bool) -> str:
+    """Where the rows are added: in a trained model once, before its first layer."""
+    if setting.scenario.input != "trained" or not is_own:
+        return "x = word + this row."
+    index = setting.scenario.layer
+    reads = "layer 0 reads the result" if index == 0 else f"layer {index} reads the output of layer {index - 1}"
+    in_words = " The rows are divided by the root mean square of the model's word vectors." if setting.is_paired else ""
+    return f"Added once, before layer 0: LayerNorm(word + this row + segment); {reads}.{in_words}"
 
 
-def _curves(scenario: Scenario, method: Method) -> None:
-    curves = list(method.effects.curves)
-    rotation = method.effects.rotate
-    if rotation is not None and rotation.frequencies.size:
-        pairs = np.arange(rotation.frequencies.size)
-        curves.append(
-            Curve("Wavelength", "tokens", "pair of columns", pairs, 2 * np.pi / rotation.frequencies, is_log=True)
-        )
-    for index, curve in enumerate(curves):
-        over, unit = curve.over.partition(" (")[0], f" ({curve.unit})" if curve.unit else ""
-        formula = " Wavelength = 2π / frequency: the tokens of a whole turn." if curve.label == "Wavelength" else ""
-        logarithmic = " The axis is logarithmic." if curve.is_log else ""
-        show.figure(
-            curve_lines(curve),
-            key=f"position_curve_{index}",
-            words=Words(
-                f"Which {curve.label.lower()} has each {over}?",
-                words.curve_answer(curve),
-                f"{curve.label}{unit} against {over}.{formula}{logarithmic}{_source(scenario)}",
-                words.curve_alt(curve),
-            ),
-        )
-
-
-def _angles(rotation: Rotation, n_places: int) -> None:
+def _angles(setting: Setting, name: str, rotation: Rotation, suffix: str) -> None:
     if not rotation.frequencies.size:
-        show.sentence("No column turns: query and key stay as they are at every position.")
+        show.sentence(f"{name}: no column turns, query and key stay as they are at every position.")
         return
+    others = [method.effects.rotate for method in setting.methods.values()]
     show.figure(
-        angle_lines(rotation, n_places),
-        key="position_angles",
+        angle_lines(
+            rotation,
+            setting.n_places,
+            among=[one for one in others if one is not None and one.frequencies.size],
+        ),
+        key=f"position_angles{suffix}",
         words=Words(
             "How far does each pair of columns turn?",
-            words.angles_answer(rotation, n_places),
+            f"{name}: {words.angles_answer(rotation, setting.n_places)}",
             "Angle of pair i at position p = p · frequency of the pair, in turns of 2π; both axes are logarithmic. Of "
             "more than five pairs five are drawn.",
-            words.angles_alt(rotation, n_places),
+            words.angles_alt(rotation, setting.n_places),
         ),
     )
 
 
-def _example(method: Method, rotation: Rotation, place: int) -> tuple[np.ndarray, np.ndarray]:
-    """The vector 1, 2, 3... of a head's columns, and the same turned."""
-    before = np.arange(1.0, method.shape.d_head + 1)
-    return before, rotation(before[None, None], np.array([place]))[0, 0]
-
-
-def _turned(method: Method, rotation: Rotation, place: int) -> None:
-    before, after = _example(method, rotation, place)
-    of_all = f" The first {MOST_COLUMNS} of {before.size} columns." if before.size > MOST_COLUMNS else ""
+def _bias(setting: Setting, name: str, suffix: str) -> None:
+    biased = {other: method for other, method in setting.methods.items() if is_biased(method)}
+    reach = max(bias_reach(method, setting.n_places - 1) for method in biased.values())
+    distance = np.arange(-reach, reach + 1)
+    lines = {other: _bias_of(method, reach) for other, method in biased.items()}
+    bias, head = lines[name], setting.head
+    both = " One scale for both methods." if len(lines) > 1 else ""
     show.figure(
-        vector_bars(before[:MOST_COLUMNS], after[:MOST_COLUMNS], name="after"),
-        key="position_turned",
-        words=Words(
-            f"What becomes of the vector 1, 2, … {before.size} at position {place}?",
-            words.turned_answer(before, after),
-            "A query or key of one head, before and after; each pair (a, b) becomes (a cos φ − b sin φ, a sin φ + "
-            f"b cos φ) for its angle φ. No unit.{of_all}",
-            words.turned_alt(before, after),
-        ),
-    )
-
-
-def _planes(method: Method, rotation: Rotation, place: int) -> None:
-    if not rotation.frequencies.size:
-        return
-    before, after = _example(method, rotation, place)
-    angles = rotation.angles(np.array([place]))[0]
-    answer = words.planes_answer(angles, place)
-    show.figure(
-        pair_planes(before, after, rotation, position=place),
-        key="position_planes",
-        words=Words(
-            "How does a pair of columns turn?",
-            answer,
-            f"The vector of the bars, pair by pair ({rotation.layout}), each to its own length: number of the pair and "
-            "angle above. Of more than six pairs the first six.",
-            f"Hands before and after turning. {answer}",
-        ),
-    )
-
-
-def _bias(method: Method, n_places: int, head: int) -> None:
-    assert method.effects.bias is not None
-    query = n_places - 1
-    keys = np.arange(2 * query + 1)
-    given = method.effects.bias(np.array([query]), keys)
-    bias = np.broadcast_to(given, (method.shape.n_heads, 1, keys.size))[:, 0].astype(np.float64)
-    distance = keys - query
-    show.figure(
-        bias_lines(distance, bias, head=head),
-        key="position_bias",
+        bias_lines(distance, bias, head=head, among=list(lines.values())),
+        key=f"position_bias{suffix}",
         words=Words(
             "What is added to the score at each distance?",
-            f"{method.label}: {words.bias_answer(distance, bias, head)}",
-            f"score = q · k / √d_head + bias; no unit. Here for the query at position {query}, keys before it on the "
-            "left.",
+            f"{name}: {words.bias_answer(distance, bias, head)}",
+            f"score = q · k / √d_head + bias; no unit. Here for the query at position {reach}, keys before it on the "
+            f"left.{both}{words.some_heads(bias)}{_drawn(biased[name])}",
             words.bias_alt(distance, bias, head),
         ),
     )
+
+
+def _bias_of(method: Method, query: int) -> np.ndarray:
+    """The bias of every head (row) for a query at this position, for keys as far before as after it."""
+    assert method.effects.bias is not None
+    keys = np.arange(2 * query + 1)
+    given = method.effects.bias(np.array([query]), keys)
+    return np.broadcast_to(given, (method.shape.n_heads, 1, keys.size))[:, 0].astype(np.float64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import streamlit as st
@@ -11,7 +11,8 @@ import streamlit as st
 from attnviz.errors import SettingError
 from attnviz.figures.labels import escaped
 from attnviz.positions import Positional, PositionShape
-from attnviz.positions.similarity import Method
+from attnviz.positions.beyond import TIMES_LONGER
+from attnviz.positions.similarity import Method, are_different
 from attnviz.registries import POSITIONS
 from attnviz.registry import Spec
 from attnviz.scenario import PARAMS, Scenario
@@ -19,11 +20,12 @@ from attnviz.shapes import Embedded, PositionIds
 from attnviz.ui import controls
 from attnviz.ui.compute import Layer
 from attnviz.ui.parameters import parameter
-from attnviz.ui.show import marked
+from attnviz.ui.show import marked, sentence
 
 LEAST_PLACES = 64
 MOST_PLACES = 128
 MOST_CELLS = 1 << 17
+OTHERS = (POSITIONS["rotary"].spec(), POSITIONS["alibi"].spec())
 
 
 @dataclass(frozen=True)
@@ -90,11 +92,30 @@ def chosen_method(scenario: Scenario, layer: Layer, n_positions: int, *, in_word
 
 def _registered(spec: Spec, scenario: Scenario, layer: Layer, n_positions: int) -> Method:
     entry, shape = POSITIONS[spec.name], _shape(scenario, layer, n_positions)
-    return Method(escaped(entry.label), shape, entry.function(shape, **dict(spec.params)))
+    effects, others = (
+        entry.function(replace(shape, seed=seed), **dict(spec.params)) for seed in (shape.seed, shape.seed + 1)
+    )
+    return Method(escaped(entry.label), shape, effects, is_drawn=are_different(effects, others))
 
 
 def _shape(scenario: Scenario, layer: Layer, n_positions: int) -> PositionShape:
     return PositionShape(layer.trace.x.shape[1], layer.trace.n_heads, scenario.seed, n_positions)
+
+
+def longest_trained(scenario: Scenario) -> int:
+    """The longest text of the training: that of the trained model on screen, else the chosen one."""
+    if scenario.input != "trained":
+        return scenario.trained_length
+    from attnviz.models import MINILM
+
+    return MINILM.max_tokens
+
+
+def second_spec(scenario: Scenario) -> Spec:
+    """The method beside that of the scenario: the chosen one, or another where both would be the same."""
+    if scenario.input == "trained" or scenario.compared != scenario.position:
+        return scenario.compared
+    return next(spec for spec in OTHERS if spec.name != scenario.position.name)
 
 
 def compared(scenario: Scenario, layer: Layer, n_positions: int) -> dict[str, Method]:
@@ -102,7 +123,7 @@ def compared(scenario: Scenario, layer: Layer, n_positions: int) -> dict[str, Me
     first = chosen_method(scenario, layer, n_positions, in_words=True)
     methods = {first.label: first}
     try:
-        second = _registered(scenario.compared, scenario, layer, n_positions)
+        second = _registered(second_spec(scenario), scenario, layer, n_positions)
     except SettingError:
         return methods
     return {**methods, f"{second.label} (second)" if second.label in methods else second.label: second}
@@ -115,12 +136,7 @@ def comparison(scenario: Scenario, layer: Layer, n_positions: int, *, has_length
     """
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         if has_length:
-            parameter(
-                "trained_length",
-                PARAMS["trained_length"],
-                label="Trained length (tokens)",
-                summary="The longest text that the model has seen in training; the text here is four times as long.",
-            )
+            _length_control(scenario)
         controls.spec_menu("compared", "Beside it", scenario.compared)
         methods = compared(scenario, layer, n_positions)
         head = (
@@ -128,14 +144,31 @@ def comparison(scenario: Scenario, layer: Layer, n_positions: int, *, has_length
             if any(is_biased(method) for method in methods.values())
             else controls.clamped_head(layer)
         )
-    if len(methods) < 2:
-        _say_why_refused(scenario, layer, n_positions)
+    say_which(scenario, layer, n_positions, has_both=len(methods) > 1)
     return Comparison(methods, head)
 
 
-def _say_why_refused(scenario: Scenario, layer: Layer, n_positions: int) -> None:
-    try:
-        _registered(scenario.compared, scenario, layer, n_positions)
-    except SettingError as error:
-        label = POSITIONS[scenario.compared.name].label
-        st.warning(marked(f"{label} is not shown: {error}"))
+def _length_control(scenario: Scenario) -> None:
+    label = "Trained length (tokens)"
+    if scenario.input != "trained":
+        summary = f"Suppose that no text in training was longer; the text here is {TIMES_LONGER} times as long."
+        parameter("trained_length", PARAMS["trained_length"], label=label, summary=summary)
+        return
+    reason = "The trained model has a vector for so many positions, so no text in its training was longer."
+    st.selectbox(label, [str(longest_trained(scenario))], disabled=True, help=reason, key="fixed.trained_length")
+
+
+def say_which(scenario: Scenario, layer: Layer, n_positions: int, *, has_both: bool) -> None:
+    """That another method stands beside the first than the chosen one, or why none does."""
+    spec = second_spec(scenario)
+    label = POSITIONS[spec.name].label
+    if not has_both:
+        try:
+            _registered(spec, scenario, layer, n_positions)
+        except SettingError as error:
+            st.warning(marked(f"{label} is not shown: {error}"))
+    elif spec != scenario.compared:
+        sentence(
+            f"{POSITIONS[scenario.compared.name].label} is chosen twice, with the same parameters, so {label} stands "
+            "beside it. Choose another method, or change a parameter of one."
+        )

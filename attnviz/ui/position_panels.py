@@ -26,6 +26,7 @@ from attnviz.positions.beyond import (
 from attnviz.positions.similarity import SAME_WORD_FORMULA, Method, by_distance, same_word_scores
 from attnviz.scenario import POSITION_VIEWS, Scenario
 from attnviz.shapes import Tokens
+from attnviz.tables import shuffled_table
 from attnviz.ui import compute, session, show
 from attnviz.ui.compute import Layer
 from attnviz.ui.live import Words
@@ -36,6 +37,7 @@ from attnviz.ui.position_methods import (
     comparison,
     has_effect,
     is_biased,
+    longest_trained,
     places_shown,
     text_length,
 )
@@ -47,6 +49,7 @@ VIEWS = {
     "beyond": "Beyond the trained length",
 }
 MOST_SPELT = 24
+MOST_ROWS = 24
 
 
 def chosen(scenario: Scenario, layer: Layer) -> None:
@@ -109,7 +112,8 @@ def _measured(methods: Mapping[str, Method], head: int, scenario: Scenario) -> s
     words_and_weights = "Words of variance 1 a column, W_Q = W_K = identity, mean over the heads; no unit."
     if scenario.input == "trained":
         words_and_weights += " The model's vectors are divided by the root mean square of its word vectors."
-    return f"{SAME_WORD_FORMULA}. {words_and_weights}{biased}"
+    drawn = words.drawn_from_seed([name for name, method in methods.items() if method.is_drawn])
+    return f"{SAME_WORD_FORMULA}. {words_and_weights}{biased}{drawn}"
 
 
 def shuffled(scenario: Scenario, layer: Layer) -> None:
@@ -132,6 +136,20 @@ def shuffled(scenario: Scenario, layer: Layer) -> None:
             words.shuffled_alt(found),
         ),
     )
+    frame, labels = shuffled_table(found, has_positions=has_positions, has_mask=has_mask)
+    frame["token"] = [visible(token) for token in found.outputs_of]
+    few = (
+        f"The first {MOST_ROWS} of {counted(len(frame), 'token')}; the file has all. " if len(frame) > MOST_ROWS else ""
+    )
+    show.table(
+        frame,
+        slice(0, MOST_ROWS),
+        title="The changes in numbers",
+        caption=f"{few}Relative change of each output; about 10⁻⁷ is rounding.",
+        labels=labels,
+        file_name="attnviz-shuffled.csv",
+        strong=-1,
+    )
 
 
 def _orders(tokens: Tokens, moved: Tokens) -> str:
@@ -151,7 +169,7 @@ def _cut(layer: Layer, used: Tokens) -> tuple[str, ...]:
 
 def beyond(scenario: Scenario, layer: Layer) -> None:
     """What two methods do past the longest text that a model was trained on."""
-    trained = scenario.trained_length
+    trained = longest_trained(scenario)
     length = TIMES_LONGER * trained
     two = comparison(scenario, layer, length + 1, has_length=True)
     before = compared(scenario, layer, trained)
@@ -168,8 +186,9 @@ def beyond(scenario: Scenario, layer: Layer) -> None:
         words=Words(
             "What happens past the trained length?",
             " ".join(said),
-            f"The query stands at the last position of a text {TIMES_LONGER} times as long as trained on, the key so "
-            f"many tokens before it. {_measured(two.methods, two.head, scenario)}{every}",
+            f"The query stands at the last position of a text {TIMES_LONGER} times as long as trained on, or at the "
+            "last that the method knows, the key so many tokens before it. "
+            f"{_measured(two.methods, two.head, scenario)}{every}",
             beyond_words.beyond_alt(found, trained),
         ),
     )

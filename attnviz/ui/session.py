@@ -22,6 +22,7 @@ from attnviz.scenario import DOMAINS, PARAMS, Scenario, adapted
 
 PUBLISHED = "attnviz.published"
 KEPT = "attnviz.kept"
+VIEWS = "attnviz.views"
 PAGE = "attnviz.page"
 PREPARED = "attnviz.prepared"
 ARRIVED = "attnviz.arrived"
@@ -61,7 +62,7 @@ def arrive(page: str, *, alone: bool = False) -> None:
         state[PUBLISHED] = link
         state[ARRIVED] = list(link)
         return
-    for key, value in state.get(KEPT, {}).items():
+    for key, value in (state.get(KEPT, {}) | state.get(VIEWS, {})).items():
         if switched or key not in state:
             state[key] = state.get(key, value)
 
@@ -236,11 +237,7 @@ def follow_labels(key: str, labels: Sequence[str]) -> None:
 
 def setter(**changes: Value) -> Callable[[], None]:
     """A callback that sets fields to values."""
-
-    def set_fields() -> None:
-        st.session_state.update(changes)
-
-    return set_fields
+    return lambda: st.session_state.update(changes)
 
 
 def resetter() -> None:
@@ -270,6 +267,13 @@ def _clicked(key: str) -> dict[str, int]:
 def view(key: str, default: Value) -> Value:
     """What a control of the page alone, which is no part of the scenario, shows."""
     return st.session_state.get(key, default)
+
+
+def keep_view(key: str, default: Value) -> Value:
+    """What `view` gives, kept over a page switch; called before the control, which is given no value of its own."""
+    kept: dict[str, Value] = st.session_state.setdefault(VIEWS, {})
+    kept[key] = st.session_state.setdefault(key, kept.get(key, default))
+    return kept[key]
 
 
 def earlier(name: str) -> list[str]:

@@ -70,6 +70,7 @@ def table(
     labels: Mapping[str, str],
     file_name: str,
     strong: int,
+    bars: str = "",
 ) -> None:
     """Rows of a table with the digits of the sentences, and all its numbers as CSV.
 
@@ -87,11 +88,14 @@ def table(
         Name of the CSV file.
     strong
         Row that is set in bold.
+    bars
+        Column of shares whose cells have a bar behind the number.
     """
     head = "".join(f'<th scope="col">{escape(labels[str(name)])}</th>' for name in frame.columns)
+    has_bar = [str(name) == bars for name in frame.columns]
     values = frame.iloc[shown].itertuples(index=False, name=None)
     rows = "".join(
-        f"<tr{' class=av-strong' if row == strong else ''}>{''.join(map(_cell, cells))}</tr>"
+        f"<tr{' class=av-strong' if row == strong else ''}>{''.join(map(_cell, cells, has_bar))}</tr>"
         for row, cells in zip(frame.index[shown], values, strict=True)
     )
     st.html(
@@ -107,6 +111,8 @@ def table(
     )
 
 
-def _cell(value: object) -> str:
+def _cell(value: object, has_bar: bool) -> str:
     text = significant(value) if isinstance(value, float) else "–" if value is pd.NA else escape(str(value))
-    return f"<td>{text}</td>"
+    if not has_bar or not isinstance(value, float):
+        return f"<td>{text}</td>"
+    return f'<td class="av-share" style="background-size: {100 * value:.1f}% 70%">{text}</td>'

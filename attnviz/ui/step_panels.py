@@ -13,11 +13,13 @@ from attnviz.ui.compute import Layer
 from attnviz.ui.live import Words
 
 SORTED = "terms_sorted"
+FEW_EQUATIONS = 3
 
 
 def focus(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -> Focus:
     """The weight that is looked at."""
-    return Focus(layer.trace, head, query, key, scenario.masks)
+    is_scaled = scenario.is_scaled or scenario.input == "trained"
+    return Focus(layer.trace, head, query, key, scenario.masks, is_scaled)
 
 
 def stages(chosen: Focus) -> list[Stage]:
@@ -53,11 +55,11 @@ def groups(chosen: Focus, stage: Stage) -> None:
     )
 
 
-def terms(stage: Stage) -> None:
-    """The sum of the stage, a bar a term."""
-    if stage.terms is None:
+def terms(stage: Stage, *, below: str) -> None:
+    """The sum of the stage, a bar a term: below the words where these are short, else below the pictures."""
+    if stage.terms is None or below != ("words" if len(stage.equations) < FEW_EQUATIONS else "pictures"):
         return
-    is_sorted = bool(session.view(SORTED, False))
+    is_sorted = bool(session.keep_view(SORTED, False))
     show.figure(
         term_bars(stage.terms, is_sorted=is_sorted),
         key="terms",
@@ -75,7 +77,11 @@ def pictures(scenario: Scenario, stage: Stage) -> None:
     """The arrays of the stage, small, with what is looked at marked."""
     show.figure(
         array_pictures(
-            stage.shots, kind=stage.kind, scale=scenario.scale, across=3, has_own_scales=stage.has_own_scales
+            stage.shots,
+            kind=stage.kind,
+            scale=scenario.scale,
+            across=2 if len(stage.shots) == 4 else 3,
+            has_own_scales=stage.has_own_scales,
         ),
         key="arrays",
         words=Words(

@@ -29,6 +29,9 @@ def chosen_stage(scenario: Scenario, stages: Sequence[Stage]) -> Stage:
     session.use_instead("stage", names[place], broken_rule("stage", rule, f"stage={scenario.stage}", way_out))
     labels = {stage.name: f"{number} {stage.label}" for number, stage in enumerate(stages, start=1)}
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="stages"):
+        _step("Previous", place - 1, names)
+        _step("Next", place + 1, names)
+        st.toggle("Play", key=PLAYING, help=f"Goes to the next stage every {SECONDS} seconds, up to the last one.")
         st.pills(
             "Stage",
             names,
@@ -37,9 +40,6 @@ def chosen_stage(scenario: Scenario, stages: Sequence[Stage]) -> Stage:
             required=True,
             label_visibility="collapsed",
         )
-        _step("Previous", place - 1, names)
-        _step("Next", place + 1, names)
-        st.toggle("Play", key=PLAYING, help=f"Goes to the next stage every {SECONDS} seconds, up to the last one.")
     if session.view(PLAYING, False):
         _play(names, place)
     return stages[place]

@@ -98,7 +98,7 @@ def test_content_and_projections_know_neither_mask_nor_position() -> None:
         "n_kv_heads",
         "d_value",
     ]
-    assert list(inspect.signature(embed).parameters) == ["tokens", "d_model", "content", "seed"]
+    assert list(inspect.signature(embed).parameters) == ["tokens", "d_model", "content", "seed", "are_others"]
 
 
 @pytest.mark.parametrize("content", ["words", "vectors"])
@@ -249,7 +249,7 @@ def test_the_layer_keeps_float32_throughout() -> None:
 
 
 def test_rotary_positions_refuse_an_odd_width_of_a_head_in_words() -> None:
-    with pytest.raises(SettingError, match=r"`d_head` must be even for rotary positions.*; got d_head=3\. Try another"):
+    with pytest.raises(SettingError, match=r"`n_heads` must leave an even d_head .*\(d_head=3\)\. Try 1 or 3 heads"):
         attend(AttentionConfig(SENTENCE, d_model=6, n_heads=2, position=POSITIONS["rotary"].spec()))
 
 
@@ -310,6 +310,23 @@ def test_in_cross_attention_the_keys_are_put_into_another_order_and_the_queries_
     assert (shuffled.query_tokens, shuffled.key_tokens) == (("to", "be"), ("not", "or"))
     np.testing.assert_array_equal(shuffled.x, plain.x)
     np.testing.assert_array_equal(shuffled.key_x, plain.key_x[[1, 0]])
+
+
+@given(configs())
+def test_the_keys_of_cross_attention_are_other_vectors_than_the_queries(config: AttentionConfig) -> None:
+    trace = attend(
+        replace(
+            config,
+            content="vectors",
+            key_tokens=config.tokens,
+            position=POSITIONS["none"].spec(),
+            d_model=32,
+            n_heads=2,
+            n_kv_heads=None,
+        )
+    )
+
+    assert not np.isin(trace.x[trace.x != 0], trace.key_x).any()
 
 
 @given(configs())

@@ -99,8 +99,8 @@ FIGURES: dict[str, Callable[[AttentionTrace], go.Figure]] = {
         row_of(Focus(trace, 0, 0, 0, ())), trace.weights[0, 0], list(range(min(trace.n_k, 24))), key=0
     ),
     "group_picture": lambda trace: group_picture(trace.n_heads, 1, head=0),
-    "variance_lines": lambda trace: variance_lines(spread_of_products(0), (trace.d_head, 2.0, 1.0)),
-    "gradient_lines": lambda trace: gradient_lines(spread_of_products(0)),
+    "variance_lines": lambda trace: variance_lines(spread_of_products(0), spread_of_products(1, (8,))),
+    "gradient_lines": lambda trace: gradient_lines(spread_of_products(0), None),
     "mask_row": lambda trace: mask_row({"<one>": trace.mask[0], "both": trace.mask[0]}, trace),
     "keys_allowed": lambda trace: keys_allowed(overview(trace).n_allowed[0], trace, query=0),
     "mask_gallery": lambda trace: mask_gallery(

@@ -8,6 +8,7 @@ import pytest
 from attnviz.cost import pair_cost
 from attnviz.figures import keys_allowed, mask_heatmap, mask_row, mask_words
 from attnviz.figures.colours import MaskScale
+from attnviz.figures.mask import reading_heatmap
 from attnviz.figures.pattern import map_part
 from attnviz.metrics import overview
 from attnviz.metrics.pooling import Window
@@ -123,16 +124,40 @@ def test_the_axis_of_the_queries_has_number_and_token_while_they_fit() -> None:
 
 
 def test_what_skipping_pairs_saves_is_said_with_what_a_dense_implementation_saves() -> None:
-    said = mask_words.saved_answer(pair_cost(968, 8, 8), pair_cost(528, 8, 8))
+    said = mask_words.saved_answer(pair_cost(968, 8, 8), pair_cost(528, 8, 8), 391_424)
 
     assert said == (
-        "Only the allowed pairs would take 16.9\u202fkFLOP instead of 31.0\u202fkFLOP for scores and context, and "
-        "2.11\u202fkB instead of 3.87\u202fkB for the weights: 45.5\u202f% less. A dense implementation computes every "
-        "pair and then hides some, so it saves nothing."
+        "Of the layer's 391\u202fkFLOP, 31.0\u202fkFLOP are for scores and context, the rest for projections. The "
+        "allowed pairs alone would take 16.9\u202fkFLOP, and 2.11\u202fkB instead of 3.87\u202fkB "
+        "for the weights: 45.5\u202f% less. A dense implementation computes every pair and then hides some, so it "
+        "saves nothing."
     )
-    assert mask_words.saved_answer(pair_cost(9, 8, 8), pair_cost(9, 8, 8)) == (
+    assert mask_words.saved_answer(pair_cost(9, 8, 8), pair_cost(9, 8, 8), 9_999) == (
         "No pair is forbidden, so skipping forbidden pairs saves nothing."
     )
+
+
+def test_where_positions_start_is_said_with_at_most_three_places() -> None:
+    assert mask_words.positions_answer([3, 4], [0, 1], of_keys=False) == (
+        "Positions count from the first token that is not padding: 0, 1 (places 3, 4)."
+    )
+    assert mask_words.positions_answer([2, 3, 4, 5], [0, 1, 2, 3], of_keys=True) == (
+        "Positions of keys count from the first token that is not padding: 0, 1, 2 … (places 2, 3, 4 …)."
+    )
+    assert mask_words.positions_answer([4], [0], of_keys=False).endswith(": 0 (place 4).")
+
+
+def test_the_opposite_reading_is_drawn_cell_by_cell_and_of_a_block_any_pair() -> None:
+    small, large = np.tri(3, dtype=bool), np.eye(300, dtype=bool)
+    trace = trace_of(np.zeros((1, 3, 3)))
+
+    opposite = reading_heatmap(trace, ~small, Window(0, 3, 0, 3), head=0, query=0, key=0)
+    blocks = reading_heatmap(random_trace(1, 300), large, Window(0, 300, 0, 200), head=0, query=0, key=0)
+
+    assert (np.asarray(opposite.data[0].z) == 1).tolist() == (~small).tolist()
+    assert opposite.layout.meta["ticks"]["y"][2].startswith("⊘"), "the last query has no key left"
+    assert np.asarray(blocks.data[0].z).shape == (150, 200)
+    assert (np.asarray(blocks.data[0].z)[1] == 1).nonzero()[0].tolist() == [2, 3]
 
 
 def test_few_keys_are_counted_in_whole_numbers() -> None:

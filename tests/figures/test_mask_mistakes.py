@@ -55,6 +55,22 @@ def test_a_misreading_is_told_with_the_future_and_the_queries_that_lose_all_keys
     assert full.endswith("Every query would be left without a key.")
 
 
+def test_the_mask_as_it_is_meant_is_told_with_the_future_that_it_allows() -> None:
+    causal, full = misread(np.tri(3, dtype=bool)), misread(np.ones((3, 3), dtype=bool))
+
+    assert mistake_words.meant_answer(causal, has_order=True) == (
+        "Read as this app means it, 6 of 9 pairs are allowed (66.7\u202f%), none of them in the future."
+    )
+    assert mistake_words.meant_answer(full, has_order=True).endswith("(100\u202f%), 3 of them in the future.")
+    assert mistake_words.meant_answer(full, has_order=False).endswith("9 of 9 pairs are allowed (100\u202f%).")
+    assert mistake_words.misreading_alt(causal, is_misread=True) == (
+        "The opposite of the mask, with 3 allowed pairs instead of 6."
+    )
+    assert mistake_words.misreading_alt(causal, is_misread=False) == (
+        "The mask as meant, with 6 allowed pairs; its opposite has 3."
+    )
+
+
 def test_short_rows_are_told_as_their_numbers_and_long_ones_by_their_largest() -> None:
     trace = random_trace(1, 8)
     long, other = np.eye(8)[2], np.eye(8)[5]
@@ -87,7 +103,22 @@ def test_what_the_order_of_mask_and_softmax_does_is_told_for_every_kind_of_row()
         "Masked after the softmax, the weights of query 1 “t1” sum to 0.500: 50.0\u202f% went to keys that it may "
         "not see."
     )
-    assert mistake_words.sums_answer(np.array([0.25, 0.5, 1.0, 0.0]), [1, 2, 3, 0], 3) == (
-        "Masked after the softmax, 2 of 4 rows no longer sum to 1, down to 0.250."
+
+
+def test_rows_that_lose_next_to_nothing_after_the_softmax_are_not_counted_as_broken() -> None:
+    def said(after: list[float], n_allowed: list[int], before: list[float]) -> str:
+        return mistake_words.sums_answer(np.array(before, float), np.array(after), np.array(n_allowed), 3)
+
+    assert said([0.25, 0.5, 1.0, 0.0], [1, 2, 3, 0], [1, 1, 1, 0]) == (
+        "Masked after the softmax, 2 of 4 rows lose more than 0.1\u202f% of their sum, down to 0.250."
     )
-    assert "makes no difference" in mistake_words.sums_answer(np.ones(2), [2, 2], 2)
+    assert said([0.6, 0.9995, 0.9999, 1.0], [1, 1, 2, 3], [1, 1, 1, 1]) == (
+        "Masked after the softmax, 1 of 4 rows loses more than 0.1\u202f% of their sum, down to 0.600; 2 lose less, "
+        "because next to none of their weight is on forbidden keys."
+    )
+    assert said([0.9995, 1.0], [1, 3], [1, 1]) == (
+        "Masked after the softmax, 1 of 2 rows loses, but less than 0.1\u202f% of their sum: next to no weight is on "
+        "forbidden keys."
+    )
+    assert "1 of 2 rows loses more" in said([0.3, 0.5], [1, 2], [0.5, 0.5]), "a sink leaves less than 1 to both"
+    assert "makes no difference" in said([1.0, 1.0], [3, 3], [1, 1])

@@ -54,6 +54,19 @@ def test_the_fewer_layers_the_stronger_the_colour_and_what_is_not_reached_has_a_
     assert scale.colorbar()["ticktext"] == ["not reached", "0", "4"]
 
 
+def test_pairs_that_the_mask_forbids_and_the_residual_stream_keeps_are_told() -> None:
+    padded = np.tri(5, dtype=bool) & (np.arange(5) < 3)
+
+    found = reach(padded)
+
+    assert found.n_only_kept == 2
+    assert mask_words.reachable_answer(found) == (
+        "Through 1 layer or more, 14 of 25 pairs are reachable (56.0\u202f%): each token keeps itself, also the 2 "
+        "whose own pair is forbidden."
+    )
+    assert reach(BACK_ONE).n_only_kept == 0
+
+
 def test_the_line_shows_the_share_of_all_pairs_and_of_the_chosen_token() -> None:
     picture = reach_line(reach(BACK_ONE), random_trace(1, 5, BACK_ONE), depth=2, query=4)
 

@@ -141,7 +141,7 @@ def test_few_numbers_are_written_out_and_many_are_a_line_in_steps() -> None:
     slopes, waves, buckets = (curve_lines(curve).data[0] for curve in (SLOPES, WAVES, BUCKETS))
 
     assert list(slopes.text) == ["0.5", "0.25", "0.125"]
-    assert list(waves.text) == ["6.28", "62.8", "628", "6280"]
+    assert list(waves.text) == ["6.28", "62.8", "628", "6\u202f280"]
     assert (buckets.mode, buckets.line.shape, buckets.text) == ("lines", "hvh", None)
     assert curve_lines(WAVES).layout.yaxis.type == "log"
 

@@ -163,12 +163,24 @@ def test_variance_and_gradient_are_lines_over_the_width_with_the_head_on_screen(
     spread, found = spread_of_products(0), measured_spread(focus())
     assert found is not None
 
-    plain, scaled, own = variance_lines(spread, (8, *found)).data
+    plain, scaled, own_plain, own_scaled = variance_lines(spread, found).data
 
     assert plain.name == "not scaled"
     np.testing.assert_allclose(scaled.y, spread.scaled_variance, rtol=1e-6)
-    assert tuple(own.y) == pytest.approx(found)
-    assert [trace.name for trace in gradient_lines(spread).data] == ["not scaled", "divided by √d_head"]
+    assert own_plain.y[0] == pytest.approx(8 * own_scaled.y[0])
+    assert own_plain.marker.symbol != own_scaled.marker.symbol
+    drawn = gradient_lines(spread, found).data
+    assert [trace.name for trace in drawn] == [
+        *("not scaled", "divided by √d_head", "this head, not scaled", "this head, divided")
+    ]
+    assert drawn[2].y == found.plain_gradient
+
+
+def test_the_gradient_is_said_to_fall_below_only_from_the_width_where_it_stays_below() -> None:
+    spread = spread_of_products(0)
+    first = next(w for i, w in enumerate(spread.widths) if (spread.plain_gradient < spread.scaled_gradient)[i:].all())
+
+    assert f"From d_head {first} on it is below" in step_words.gradient_answer(spread)
 
 
 def test_a_line_leads_from_each_query_head_to_the_head_that_serves_it() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -89,12 +91,8 @@ def test_position_0_changes_nothing_and_two_turns_are_one_of_their_sum(
 @pytest.mark.parametrize("d_head", [1, 3, 7])
 def test_an_odd_width_of_a_head_is_refused_in_words(d_head: int) -> None:
     sentence = f"`d_head` must be even for rotary positions, which turn pairs of columns; got d_head={d_head}. Try"
-    for attempt in (
-        lambda: rotate(np.zeros((1, 1, d_head)), np.array([0])),
-        lambda: POSITIONS["rotary"].function(PositionShape(d_head, 1)),
-    ):
-        with pytest.raises(SettingError, match=sentence):
-            attempt()
+    with pytest.raises(SettingError, match=sentence):
+        rotate(np.zeros((1, 1, d_head)), np.array([0]))
 
 
 def test_half_split_equals_llama() -> None:
@@ -192,8 +190,32 @@ def test_the_way_out_of_an_odd_share_is_a_share_that_works() -> None:
 @pytest.mark.parametrize("name", POSITIONS.names("Rotary"))
 @pytest.mark.parametrize("d_head", [1, 3, 7])
 def test_every_rotary_method_refuses_an_odd_width_of_a_head_in_words(name: str, d_head: int) -> None:
-    with pytest.raises(SettingError, match=f"`d_head` must be even for rotary positions.*got d_head={d_head}"):
+    with pytest.raises(SettingError, match=rf"`n_heads` must leave an even d_head.*\(d_head={d_head}\)\. Try 1"):
         POSITIONS[name].function(PositionShape(2 * d_head, 2))
+
+
+@pytest.mark.parametrize(
+    ("d_model", "n_heads", "way_out"),
+    [
+        (12, 4, "Try 1, 2, 3 or 6 heads."),
+        (2, 2, "Try 1 head."),
+        (5, 1, "Try d_model=4 or 6."),
+        (25, 5, "Try d_model=20 or 30."),
+        (3, 3, "Try d_model=6."),
+    ],
+)
+def test_the_way_out_of_an_odd_width_of_a_head_is_a_number_of_heads_or_a_width_that_works(
+    d_model: int, n_heads: int, way_out: str
+) -> None:
+    with pytest.raises(SettingError) as refused:
+        POSITIONS["rotary"].function(PositionShape(d_model, n_heads))
+
+    found, _, told = str(refused.value).partition("). ")
+    assert found.endswith(f"n_heads={n_heads}, d_model={d_model} (d_head={d_model // n_heads}")
+    assert told == way_out
+    for number in map(int, re.findall(r"\d+", told)):
+        shape = PositionShape(number, n_heads) if "d_model" in told else PositionShape(d_model, number)
+        assert POSITIONS["rotary"].function(shape).rotate is not None
 
 
 def test_more_frequencies_than_pairs_and_an_unknown_layout_are_refused_in_words() -> None:

@@ -43,6 +43,11 @@ def test_a_number_has_four_significant_digits(value: float, shown: str) -> None:
     assert number(value).latex == shown
 
 
+def test_a_number_that_is_not_quite_0_is_not_shown_as_0() -> None:
+    assert [one.latex for one in numbers([1.0, 1e-9, 0.0])] == ["1.000", "0.000", "0"]
+    assert Number(-math.inf, 0).latex == r"-\infty"
+
+
 @given(st.lists(finite, min_size=1, max_size=8))
 def test_numbers_that_are_added_have_the_same_decimals_and_are_rounded_to_them(values: list[float]) -> None:
     made = numbers(values)
@@ -83,7 +88,9 @@ def test_an_equation_says_when_the_shown_numbers_do_not_add_up() -> None:
     equation = Equation("s", "a + b + c", SUM, thirds[:-1], thirds[-1])
 
     assert not equation.adds_up
-    assert equation.latex.endswith(r"&\approx 1.000 \\ &\quad \text{(rounded; those shown give $0.999$)} \end{aligned}")
+    assert equation.latex.endswith(
+        r"&\approx 1.000 \\ &\quad \footnotesize\text{(rounded; those shown give $0.999$)} \end{aligned}"
+    )
 
 
 def test_an_equation_whose_shown_numbers_add_up_has_an_equals_sign() -> None:

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.conftest import Opener, errors
+from tests.ui.conftest import Opener, errors, ran
 from tests.ui.drawn import pictures, sentences
 
 EQUAL = {"input": "vectors", "sharpness": "0"}
 THIN = "\u202f"
 
 
-def mask_of(app: AppTest) -> list[list[int]]:
-    """What the large picture shows: 1 where a pair may attend."""
-    return (np.asarray(pictures(app)["mask_picture"].trace()["z"]) == 1).astype(int).tolist()
+def mask_of(app: AppTest, name: str = "mask_picture") -> list[list[int]]:
+    """What a picture of a mask shows: 1 where a pair may attend."""
+    return (np.asarray(pictures(app)[name].trace()["z"]) == 1).astype(int).tolist()
 
 
 def bars(app: AppTest, name: str) -> list[list[float]]:
@@ -41,6 +41,16 @@ def test_three_equal_logits_give_two_halves_where_true_attends_and_the_last_key_
         "True = may attend",
         "True = ignore",
     ]
+    assert answer(app, "misread_mask") == (
+        "Read as this app means it, 6 of 9 pairs are allowed (66.7\u202f%), 1 of them in the future."
+    )
+    assert mask_of(app, "misread_mask") == [[1, 1, 0]] * 3
+
+    switch = next(group for group in app.get("button_group") if group.key == "true_means")
+    ran(switch.set_value("ignore").run())
+
+    assert mask_of(app, "misread_mask") == [[0, 0, 1]] * 3
+    assert bars(app, "misread_row") == [[0.5, 0.5, 0], [0, 0, 1]]
     assert answer(app, "misread_mask") == (
         "6 allowed pairs would be forbidden and 3 forbidden pairs allowed; 2 pairs would look into the future instead "
         "of 1."
@@ -72,6 +82,28 @@ def test_left_padding_under_a_causal_mask_leaves_rows_without_keys_which_are_mar
     assert bars(app, "order_row")[0] == weights
     assert pictures(app)["row_sums"].trace(0)["y"].tolist() == [0, 0, 0, 1, 1]
     assert answer(app, "keys_allowed") == "Queries 0 to 2 see no key; query 4 “x4” the most, 2 of 5."
+    assert "Positions count from the first token that is not padding: 0, 1 (places 3, 4)." in sentences(app)
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"padding": "padding_right"},
+        {"padding": "no_padding"},
+        {"padding": "padding_left", "input": "trained"},
+        {"padding": "padding_left", "padding.padded": "99"},
+    ],
+)
+def test_where_no_padding_stands_before_a_token_nothing_is_said_of_where_positions_start(
+    link: dict[str, str], open_app: Opener
+) -> None:
+    assert "Positions count" not in sentences(open_app(link, page="masks"))
+
+
+def test_with_keys_of_their_own_only_the_positions_of_keys_start_after_padding(open_app: Opener) -> None:
+    said = sentences(open_app({"cross": "1", "padding": "padding_left", "padding.padded": "3"}, page="masks"))
+
+    assert "Positions of keys count from the first token that is not padding: 0, 1, 2 … (places 3, 4, 5 …)." in said
 
 
 def test_a_mask_after_the_softmax_leaves_half_of_the_second_row_of_four(open_app: Opener) -> None:
@@ -85,7 +117,21 @@ def test_a_mask_after_the_softmax_leaves_half_of_the_second_row_of_four(open_app
     before, after, _ = pictures(app)["row_sums"].figure["data"]
     np.testing.assert_allclose(before["y"], 1, atol=1e-6)
     np.testing.assert_allclose(after["y"], [0.25, 0.5, 0.75, 1], atol=1e-6)
-    assert answer(app, "row_sums") == "Masked after the softmax, 3 of 4 rows no longer sum to 1, down to 0.250."
+    assert answer(app, "row_sums") == (
+        f"Masked after the softmax, 3 of 4 rows lose more than 0.1{THIN}% of their sum, down to 0.250."
+    )
+
+
+def test_only_rows_that_lose_a_visible_part_are_counted_as_broken(open_app: Opener) -> None:
+    app = open_app({"mask": "causal", "sparsity": "sliding_window", "mask_view": "order"}, page="masks")
+
+    before, after, _ = pictures(app)["row_sums"].figure["data"]
+    lost = 1 - np.asarray(after["y"]) / np.asarray(before["y"])
+    n_broken = int((lost > 1e-3).sum())
+    n_less = 11 - n_broken
+    assert 0 < n_broken < 11
+    assert answer(app, "row_sums").startswith(f"Masked after the softmax, {n_broken} of 11 rows lose more than 0.1")
+    assert f"; {n_less} lose less, because" in answer(app, "row_sums")
 
 
 @pytest.mark.parametrize(
@@ -127,7 +173,8 @@ def test_a_window_of_so_many_keys_counts_the_querys_own(window: int, counts: lis
 def test_the_page_says_what_skipping_pairs_saves_and_which_pairs_are_reachable(open_app: Opener) -> None:
     said = sentences(open_app({"mask": "causal"}, page="masks"))
 
-    assert f"16.9{THIN}kFLOP instead of 31.0{THIN}kFLOP for scores and context" in said
+    assert f"Of the layer's 391{THIN}kFLOP, 31.0{THIN}kFLOP are for scores and context" in said
+    assert f"The allowed pairs alone would take 16.9{THIN}kFLOP, and" in said
     assert f"2.11{THIN}kB instead of 3.87{THIN}kB for the weights" in said
     assert "A dense implementation computes every pair and then hides some, so it saves nothing." in said
     assert f"Through 1 layer or more, 66 of 121 pairs are reachable (54.5{THIN}%)." in said

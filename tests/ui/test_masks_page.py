@@ -8,9 +8,10 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.masks import build_mask, decode_drawing, encode_drawing
 from attnviz.registries import MASKS
-from attnviz.ui import drawing
+from attnviz.scenario import Scenario
+from attnviz.ui import compute, drawing, session
 from tests.ui.conftest import Opener, errors, link_of, ran
-from tests.ui.drawn import pictures
+from tests.ui.drawn import pictures, sentences
 
 CAUSAL_WINDOW = {"mask": "causal", "sparsity": "sliding_window", "sparsity.window": "3"}
 
@@ -69,6 +70,64 @@ def test_where_nothing_is_drawn_a_click_chooses_query_and_key(open_app: Opener) 
 
     assert picture.figure["layout"]["meta"]["cells"]["click"] == "cell"
     assert picture.header["caption"].startswith("Click a cell to choose its query and key;")
+
+
+def test_while_choosing_a_click_leaves_the_drawing_and_takes_its_pair(
+    open_app: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = open_app({"mask": "drawn", "mask.drawing": "3-m4A", "input": "vectors", "n_tokens": "3"}, page="masks")
+    assert pictures(app)["mask_picture"].header["caption"].startswith("Click a cell to switch it;")
+
+    kinds = next(group for group in app.get("button_group") if group.key == "drawing.kind")
+    ran(kinds.set_value("choose").run())
+
+    assert pictures(app)["mask_picture"].header["caption"].startswith("Click a cell to choose its query and key;")
+    assert link_of(app)["mask.drawing"] == "3-m4A"
+    shown = Scenario(mask=MASKS["drawn"].spec(drawing="3-m4A"), input="vectors", n_tokens=3)
+    assert clicked(shown, "choose", monkeypatch) == {"query": 0, "key": 1}
+    assert clicked(shown, "cell", monkeypatch) == {"mask.drawing": "3-24A", "query": 0, "key": 1}
+
+
+def clicked(shown: Scenario, kind: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """What a click on the cell of query 0 and key 1 sets while this kind of click is chosen."""
+    state: dict[str, object] = {drawing.KIND: kind, drawing.PICTURE: {"click": {"query": 0, "key": 1}}}
+    before = set(state)
+    monkeypatch.setattr(session.st, "session_state", state)
+    drawing.on_click(shown, compute.shown_layer(shown).layer.trace)()
+    monkeypatch.undo()
+    return {name: value for name, value in state.items() if name not in before and "earlier" not in name}
+
+
+def test_a_rule_is_one_click_away_from_any_other_structure(open_app: Opener) -> None:
+    app = pressed(open_app({"mask": "causal"}, page="masks"), "Type a rule")
+
+    assert link_of(app) == {"mask": "rule"}
+    assert [button.label for button in app.button if button.label == "Type a rule"] == []
+
+
+def test_with_a_rule_the_page_says_what_it_may_hold_and_sets_an_example_by_one_click(open_app: Opener) -> None:
+    app = open_app({"mask": "rule"}, page="masks")
+
+    said = sentences(app)
+    assert all(f"`{name}` (" in said for name in "qkhn")
+    assert all(
+        f"`{symbol}`" in said for symbol in ("+", "-", "*", "//", "%", "<", "<=", ">", ">=", "==", "!=", "&", "|")
+    )
+    examples = [button.label.strip("`") for button in app.button if button.label.startswith("`")]
+    assert examples == ["q == k", "(k <= q) & (k % 3 == 0)", "0 <= q - k < 4 + h"]
+    for example in examples:
+        pressed(app, f"`{example}`")
+        assert link_of(app) == {"mask": "rule", "mask.rule": example}
+        assert app.sidebar.text_input(key="mask.rule").value == example
+        np.testing.assert_array_equal(allowed_in(app), build_mask([MASKS["rule"].spec(rule=example)], 11, 11))
+
+
+def test_from_the_chosen_cell_a_link_leads_to_its_arithmetic(open_app: Opener) -> None:
+    app = open_app({"mask": "causal", "head": "2", "query": "3", "key": "1"}, page="masks")
+
+    (link,) = [link.proto for link in app.main.get("page_link") if link.proto.label == "Every step of this number"]
+    assert link.page == "step_by_step"
+    assert link.query_string == "mask=causal&head=2&query=3&key=1"
 
 
 def test_more_than_64_keys_cannot_be_drawn_and_the_page_says_so(open_app: Opener) -> None:

@@ -63,7 +63,7 @@ def test_the_first_screen_shows_what_is_added_at_64_positions(open_app: Opener) 
     lengths = 2 * np.pi * 10_000.0 ** (np.arange(32) / 32)
     np.testing.assert_allclose(found["position_curve_0"].trace()["y"], lengths)
     assert found["position_curve_0"].header["answer"] == (
-        "From 6.28 (pair of columns 0) to 47100 tokens (pair of columns 31)."
+        "From 6.28 (pair of columns 0) to 47\u202f100 tokens (pair of columns 31)."
     )
 
 
@@ -143,7 +143,8 @@ def test_an_odd_head_dimension_is_refused_in_words_and_the_settings_are_kept(ope
 
     assert len(errors(app)) == 1
     assert errors(app)[0].startswith(
-        "`d_head` must be even for rotary positions, which turn pairs of columns; got d_head=5"
+        "`d_model` must give each head an even number of columns for rotary positions, which turn pairs of them; got "
+        "n_heads=1, d_model=5 (d_head=5). Try d_model=4 or 6."
     )
     assert app.selectbox(key="position").value == "rotary"
 
@@ -258,8 +259,8 @@ def test_past_the_trained_length_each_method_says_what_it_does(open_app: Opener)
     np.testing.assert_allclose(lines["ALiBi"]["y"], -0.5 * np.arange(65), atol=1e-12)
     assert lines["trained length"]["x"].tolist() == [16, 16]
     assert found.header["answer"] == (
-        "ALiBi: the bias of head 0 is −8.00 at distance 16 and −32.0 at 64; between them it goes on in a straight "
-        "line, −0.500 a token. Rotary (RoPE): 3 of 4 pairs of columns do not complete a turn within 16 tokens, so "
+        "ALiBi: the bias of head 0, less that of the own position, is −8.00 at distance 16 and −32.0 at 64; between "
+        "them it goes on in a straight line, −0.500 a token. Rotary (RoPE): 3 of 4 pairs of columns do not complete a turn within 16 tokens, so "
         "beyond they get to angles never seen."
     )
 

@@ -105,13 +105,11 @@ def test_the_row_table_has_masked_cells_as_masked_and_others_with_their_bias(ope
     )
     trace = attend(scenario.config())
 
-    assert head == [
-        *("Key", "Token", "q · k", "Score", "Bias", "Allowed", "Score + bias, masked", "Exponential", "Weight")
-    ]
-    assert [row[5] for row in rows] == ["yes" if ok else "no" for ok in trace.mask[0, 4]]
-    assert [row[6] == "–" for row in rows] == [not ok for ok in trace.mask[0, 4]]
-    assert [row[4] for row in rows][:4] == ["−1.00", "−0.750", "−0.500", "−0.250"]
-    assert {row[8] for row in rows if row[5] == "no"} == {"0"}
+    assert head == [*("Key", "Token", "Weight", "q · k", "Score", "Bias", "Allowed", "Masked", "Exponential")]
+    assert [row[6] for row in rows] == ["yes" if ok else "no" for ok in trace.mask[0, 4]]
+    assert [row[7] == "−∞" for row in rows] == [not ok for ok in trace.mask[0, 4]]
+    assert [row[5] for row in rows][:4] == ["−1.00", "−0.750", "−0.500", "−0.250"]
+    assert {row[2] for row in rows if row[6] == "no"} == {"0"}
 
 
 def test_the_scores_of_the_row_are_drawn_with_forbidden_keys_apart(open_app: Opener) -> None:
@@ -129,6 +127,8 @@ def test_the_scores_of_the_row_are_drawn_with_forbidden_keys_apart(open_app: Ope
 def test_what_if_shows_the_row_under_another_setting_and_leaves_the_link_alone(open_app: Opener) -> None:
     link = {"head": "4", "step_view": "what_if"}
     app = open_app(link, page="step_by_step")
+    assert pictures(app)["row_changed"].header["answer"].startswith("Nothing changes: the chosen key keeps")
+    ran(app.toggle(key="what_if.scaled").set_value(False).run())
     as_set, changed = pictures(app)["row_changed"].figure["data"]
     trace = attend(Scenario().config())
 
@@ -145,6 +145,24 @@ def test_what_if_shows_the_row_under_another_setting_and_leaves_the_link_alone(o
     assert link_of(app) == link
 
 
+def test_what_if_is_measured_from_the_setting_and_kept_over_a_page_switch(open_app: Opener) -> None:
+    app = open_app({"is_scaled": "0", "step_view": "what_if"}, page="step_by_step")
+    assert not app.toggle(key="what_if.scaled").value
+    assert pictures(app)["row_changed"].header["answer"].startswith("Nothing changes")
+
+    ran(app.toggle(key="what_if.scaled").set_value(True).run())
+    _, changed = pictures(app)["row_changed"].figure["data"]
+
+    np.testing.assert_allclose(changed["y"], attend(Scenario().config()).weights[0, 4], atol=1e-6)
+
+
+def test_with_a_soft_cap_the_score_and_the_capped_score_have_a_column_each(open_app: Opener) -> None:
+    head, *rows = table_rows(open_app({"softcap": "20.0"}, page="step_by_step"))
+
+    assert head[3:6] == ["q · k", "Score", "Capped"]
+    assert (rows[0][4], rows[0][5]) == ("24.0", "16.7")
+
+
 def test_without_the_mask_a_forbidden_key_gets_its_weight(open_app: Opener) -> None:
     app = open_app({"mask": "causal", "head": "5", "step_view": "what_if"}, page="step_by_step")
 
@@ -158,13 +176,14 @@ def test_without_the_mask_a_forbidden_key_gets_its_weight(open_app: Opener) -> N
 def test_the_scaling_view_measures_variance_and_gradient(open_app: Opener) -> None:
     app = open_app({"step_view": "scaling", "weights": "random"}, page="step_by_step")
 
-    plain, scaled, own = pictures(app)["variance"].figure["data"]
+    plain, scaled, own_plain, own = pictures(app)["variance"].figure["data"]
     np.testing.assert_allclose(plain["y"] / np.array(plain["x"]), 1, atol=0.15)
     np.testing.assert_allclose(scaled["y"], 1, atol=0.15)
     trace = attend(Scenario(weights="random").config())
-    assert own["x"] == [8, 8]
-    assert own["y"][1] == pytest.approx(float(trace.scores[0].astype(float).var()), rel=1e-5)
-    without, with_scale = pictures(app)["gradient"].figure["data"]
+    assert own["x"] == [8]
+    assert own["y"][0] == pytest.approx(float(trace.scores[0].astype(float).var()), rel=1e-5)
+    assert own_plain["y"][0] == pytest.approx(8 * own["y"][0])
+    without, with_scale, *_ = pictures(app)["gradient"].figure["data"]
     assert without["y"][-1] < 0.4 * with_scale["y"][-1]
 
 
@@ -184,9 +203,9 @@ def test_cross_attention_shows_both_inputs(open_app: Opener) -> None:
 
     app = open_app(link, page="step_by_step")
 
-    assert pictures(app)["arrays"].figure["layout"]["meta"]["cells"]["roles"][-2:] == [
-        "x of the queries",
-        "x of the keys",
+    assert pictures(app)["arrays"].figure["layout"]["meta"]["cells"]["roles"] == [
+        *("vector of the query", "position of the query", "x of the query"),
+        *("vector of the key", "position of the key", "x of the key"),
     ]
 
 
@@ -212,7 +231,10 @@ def test_a_trained_models_weight_has_its_arithmetic_too(stage: str, layer: str, 
     if (stage, layer) == ("softmax", "5"):
         assert "The key gets 71.2" in sentences(app)
     if (stage, layer) == ("input", "0"):
-        assert "the sum of word + position + segment, brought to mean 0 and variance 1 by LayerNorm" in sentences(app)
+        assert (
+            "the sum of word + position + segment, brought to mean 0 and variance 1 by LayerNorm, then stretched"
+            in sentences(app)
+        )
 
 
 def test_the_playground_says_the_arithmetic_of_the_chosen_weight_and_leads_to_every_step(open_app: Opener) -> None:
