@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 
 from attnviz import AttentionConfig, AttentionTrace, attend
+from attnviz.core.shuffling import shuffled
 from attnviz.metrics import Survey, mean_over_queries, survey
 from attnviz.registries import MASKS, METRICS
 from attnviz.steps import Focus
 from attnviz.steps.row import row_of
-from attnviz.tables import CellSummary, cell_summary, column_name, head_summary, row_table
+from attnviz.tables import CellSummary, cell_summary, column_name, head_summary, row_table, shuffled_table
 from tests.figures.traces import numbered, trace_of
 from tests.strategies import configs
 
@@ -135,3 +136,15 @@ def test_repeated_tokens_keep_a_row_each() -> None:
 
     frame, _ = row_table(row_of(Focus(trace, 0, 0, 0, ())))
     assert frame["token"].tolist() == ["the", "cat", "the"]
+
+
+def test_the_changes_of_shuffled_tokens_have_only_the_columns_worth_comparing() -> None:
+    found = shuffled(AttentionConfig(("a", "b", "a"), projections="random"))
+
+    every, labels = shuffled_table(found, has_positions=True, has_mask=True)
+    least, _ = shuffled_table(found, has_positions=False, has_mask=False)
+
+    assert list(every.columns) == ["place", "token", "with_positions", "mask_alone", "neither"] == list(labels)
+    assert list(least.columns) == ["place", "token", "neither"]
+    assert every["token"].tolist() == ["a", "b", "a"]
+    assert every["with_positions"].tolist() == found.with_positions.tolist()

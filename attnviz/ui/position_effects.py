@@ -79,16 +79,19 @@ def effect(scenario: Scenario, layer: Layer) -> None:
         setting = Setting(scenario, layer, methods, places_shown(layer), *_pickers(methods, layer))
     if is_paired:
         say_which(scenario, layer, length, has_both=setting.is_paired)
-    large, beside = st.columns([1, 1] if setting.is_paired else [3, 2], gap="medium")
     name, *others = methods
+    large, beside = st.columns([1, 1] if others else [3, 2], gap="medium")
     with large:
         _main(setting, name, "")
-        position_parts.turned(methods[name], setting.place)
     for other in others:
         with beside:
             _main(setting, other, "_second")
+        large, beside = st.columns(2, gap="medium")
+        with beside:
             position_parts.curves(methods[other], _source(scenario, "_second"), suffix="_second")
-    with large if setting.is_paired else beside:
+    with large:
+        position_parts.turned(methods[name], setting.place)
+    with large if others else beside:
         position_parts.at_place(methods[name], setting.place)
         position_parts.curves(methods[name], _source(scenario, ""))
 

@@ -168,6 +168,44 @@ def test_the_chosen_head_stands_before_the_others() -> None:
     assert np.isnan(others.y).sum() == 2
 
 
+def test_a_bias_that_neighbouring_distances_share_is_drawn_in_steps_and_any_other_in_lines() -> None:
+    shared = np.floor(BIAS)
+
+    assert [trace.line.shape for trace in bias_lines(DISTANCE, shared, head=1).data] == ["hvh", "hvh"]
+    assert [trace.line.shape for trace in bias_lines(DISTANCE, BIAS, head=1).data] == ["linear", "linear"]
+
+
+def test_of_many_heads_over_many_distances_some_have_a_line_and_the_chosen_one_always() -> None:
+    distance = np.arange(-1024, 1025)
+    bias = np.ones((100, 1)) * np.abs(distance)
+
+    others, chosen = bias_lines(distance, bias, head=99).data
+
+    assert (np.isnan(others.y).sum(), chosen.name) == (15, "head 99")
+    assert words.some_heads(bias) == " Lines of the first 15 of 100 heads."
+    assert words.some_heads(BIAS) == ""
+
+
+def test_pictures_of_two_methods_have_the_same_axes() -> None:
+    other, slow = 3 * BIAS, Rotation(rotary_frequencies(8, base=1e6))
+
+    biases = [bias_lines(DISTANCE, one, head=1, among=[BIAS, other]) for one in (BIAS, other)]
+    turns = [angle_lines(one, 64, among=[ROTATION, slow]) for one in (ROTATION, slow)]
+
+    for one, two in (biases, turns):
+        assert one.layout.yaxis.range == two.layout.yaxis.range
+    assert added_heatmap(np.ones((4, 4)), place=0, end=5.0).data[0].zmax == 5
+
+
+def test_thousands_are_parted_alike_in_text_and_on_the_axis() -> None:
+    picture = curve_lines(WAVES)
+
+    assert list(picture.layout.yaxis.ticktext) == ["10", "100", "1\u202f000"]
+    assert words.curve_answer(WAVES).endswith("to 6\u202f280 tokens (pair of columns 3).")
+    far = beyond_lines({"One": FAR}, trained_length=8, length=32).layout
+    assert (far.separators, far.xaxis.separatethousands) == (".\u202f", True)
+
+
 def test_the_trained_length_is_marked() -> None:
     picture = beyond_lines({"One": FAR}, trained_length=8, length=32)
 
@@ -201,6 +239,19 @@ def test_bars_of_shuffled_tokens_have_only_what_is_worth_comparing() -> None:
     np.testing.assert_array_equal(
         shuffled_bars(found, has_positions=True, has_mask=False).data[0].y, found.with_positions
     )
+
+
+def test_bars_that_are_zero_everywhere_take_no_room_from_the_others() -> None:
+    found = made_shuffled(("a", "b", "c", "a"))
+    zero = np.zeros(4)
+    two = Shuffled(**{**vars(found), "without_positions": np.ones(4), "without_either": zero})
+
+    with_both = shuffled_bars(two, has_positions=True, has_mask=True).data
+    with_one = shuffled_bars(two, has_positions=True, has_mask=False).data
+
+    assert [(bar.offset, bar.width) for bar in with_both] == [(-0.38, 0.38), (0, 0.38), (-0.38, 0.76)]
+    assert [(bar.offset, bar.width) for bar in with_one] == [(-0.38, 0.76), (-0.38, 0.76)]
+    assert list(with_one[0].customdata) == ["0 a", "1 b", "2 c", "3 a"]
 
 
 @pytest.mark.parametrize(

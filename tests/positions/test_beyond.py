@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attnviz.positions import PositionShape, Rotation, sinusoidal_table
-from attnviz.positions.beyond import bias_beyond, far_scores, nearest_seen, pairs_at_new_angles
+from attnviz.positions.beyond import bias_beyond, bias_reach, far_scores, nearest_seen, pairs_at_new_angles
 from attnviz.positions.similarity import Method
 from tests.positions.test_similarity import method_of
 
@@ -74,3 +74,29 @@ def test_a_bias_past_its_largest_distance_is_one_number() -> None:
 
     assert found.same_from == 8
     assert found.at_length == found.at_end
+
+
+def test_the_bias_is_less_that_of_the_own_place_as_the_scores_are() -> None:
+    method = method_of("t5_bias", SHAPE)
+
+    found = bias_beyond(method, 32, 128, head=1)
+
+    scores = far_scores(method, 128, head=1).scores
+    assert (found.at_length, found.at_end) == pytest.approx((scores[32], scores[128]))
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "reach"),
+    [
+        ("alibi", {}, 63),
+        ("alibi", {"slope": 0}, 63),
+        ("t5_bias", {}, 99),
+        ("t5_bias", {"direction": "causal"}, 121),
+        ("t5_bias", {"n_buckets": 8, "max_distance": 16}, 63),
+        ("learned_bias", {"max_distance": 8}, 63),
+        ("learned_bias", {"max_distance": 100}, 108),
+        ("grid_bias", {}, 63),
+    ],
+)
+def test_a_bias_is_drawn_as_far_as_it_changes(name: str, params: dict[str, object], reach: int) -> None:
+    assert bias_reach(method_of(name, SHAPE, **params), 63) == reach

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz.positions import Positional, PositionShape, Rotation, alibi_slopes, rotary_frequencies
-from attnviz.positions.similarity import Method, by_distance, same_word_scores
+from attnviz.positions.similarity import Method, are_different, by_distance, same_word_scores
 from attnviz.registries import POSITIONS
 from tests.strategies import head_shapes, lengths, seeds, specs
 
@@ -147,3 +147,19 @@ def test_scores_by_distance_are_the_means_and_spreads_of_the_diagonals(n: int, s
         line = [scores[i, i + step] for i in range(n) if 0 <= i + step < n]
         assert found.mean[place] == pytest.approx(np.mean(line))
         assert found.spread[place] == pytest.approx(max(line) - min(line))
+
+
+def test_only_untrained_numbers_are_drawn_from_the_seed() -> None:
+    other = PositionShape(SHAPE.d_model, SHAPE.n_heads, seed=SHAPE.seed + 1, n_positions=24)
+
+    drawn = {
+        name for name in POSITIONS.names() if are_different(method_of(name).effects, method_of(name, other).effects)
+    }
+
+    assert drawn == {"learned", "t5_bias", "learned_bias", "grid_bias"}
+
+
+def test_methods_with_different_effects_are_different() -> None:
+    assert are_different(method_of("rotary").effects, method_of("none").effects)
+    assert are_different(method_of("rotary").effects, method_of("rotary", base=100.0).effects)
+    assert not are_different(method_of("rotary").effects, method_of("rotary").effects)

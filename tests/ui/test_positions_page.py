@@ -260,8 +260,8 @@ def test_past_the_trained_length_each_method_says_what_it_does(open_app: Opener)
     assert lines["trained length"]["x"].tolist() == [16, 16]
     assert found.header["answer"] == (
         "ALiBi: the bias of head 0, less that of the own position, is −8.00 at distance 16 and −32.0 at 64; between "
-        "them it goes on in a straight line, −0.500 a token. Rotary (RoPE): 3 of 4 pairs of columns do not complete a turn within 16 tokens, so "
-        "beyond they get to angles never seen."
+        "them it goes on in a straight line, −0.500 a token. Rotary (RoPE): 3 of 4 pairs of columns do not complete a "
+        "turn within 16 tokens, so beyond they get to angles never seen."
     )
 
 
