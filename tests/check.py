@@ -21,7 +21,7 @@ CHECKS = (
     ("ruff", "format", "--check", "."),
     ("lint-imports",),
     ("pyright", "--pythonpath", str(BIN / "python")),
-    ("pytest", "-m", "not browser"),
+    ("pytest", "-n", "auto", "-m", "not browser"),
     ("pytest", "-m", "browser"),
 )
 

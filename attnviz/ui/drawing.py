@@ -60,12 +60,12 @@ def tools(scenario: Scenario, trace: AttentionTrace) -> None:
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="drawing_tools"):
         if is_canvas(scenario, trace):
+            session.keep_view(KIND, LINES[0])
             st.segmented_control(
                 "What a click does",
                 list(LABELS),
                 key=KIND,
                 format_func=LABELS.__getitem__,
-                default=LINES[0],
                 required=True,
                 help="Choose takes query and key and leaves the drawing as it is. The others draw: the whole line "
                 "through the clicked cell is set to what that cell becomes. A band reaches from the main diagonal to "

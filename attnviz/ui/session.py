@@ -176,8 +176,11 @@ def publish(shown: Scenario) -> None:
     if link != st.query_params.to_dict():
         st.query_params.from_dict(link)
     st.session_state[PUBLISHED] = link
-    st.session_state[KEPT] = dict(_widget_values(shown))
-    for key, value in st.session_state[KEPT].items():
+    before, now = st.session_state.get(KEPT, {}), dict(_widget_values(shown))
+    for key in set(before) - set(now):  # parameters of an entry that was left
+        st.session_state.pop(key, None)
+    st.session_state[KEPT] = now
+    for key, value in now.items():
         with suppress(StreamlitAPIException):  # a widget that was drawn in this run keeps its own value
             st.session_state[key] = value
 

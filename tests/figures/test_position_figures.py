@@ -201,7 +201,7 @@ def test_thousands_are_parted_alike_in_text_and_on_the_axis() -> None:
     picture = curve_lines(WAVES)
 
     assert list(picture.layout.yaxis.ticktext) == ["10", "100", "1\u202f000"]
-    assert words.curve_answer(WAVES).endswith("to 6\u202f280 tokens (pair of columns 3).")
+    assert words.curve_answer(WAVES).endswith("to 6\u202f283 tokens (pair of columns 3).")
     far = beyond_lines({"One": FAR}, trained_length=8, length=32).layout
     assert (far.separators, far.xaxis.separatethousands) == (".\u202f", True)
 

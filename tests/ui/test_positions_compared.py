@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.positions import sinusoidal_table
 from attnviz.registries import POSITIONS
-from tests.ui.conftest import Opener, link_of, ran
+from tests.ui.conftest import Opener, errors, link_of, ran
 from tests.ui.drawn import pictures, sentences, table_rows
 from tests.ui.test_positions_page import named, opened
 
@@ -76,13 +76,16 @@ def test_two_biases_have_the_same_axes_and_two_rotations_too(open_app: Opener) -
     assert {"position_curve_0", "position_curve_0_second"} <= set(biases)
 
 
-@pytest.mark.parametrize("name", POSITIONS.names())
-def test_every_method_is_drawn_beside_itself_and_beside_another(name: str, open_app: Opener) -> None:
-    for compared in (name, "sinusoidal"):
-        app = paired(opened(open_app, position=name, compared=compared, text="to be or not"))
-        assert list(app.warning) == []
-        if compared == name:
-            assert "is chosen twice, with the same parameters" in sentences(app)
+def test_every_method_is_drawn_beside_itself_and_beside_another(open_app: Opener) -> None:
+    app = paired(opened(open_app, text="to be or not"))
+
+    for name in POSITIONS.names():
+        for compared in (name, "sinusoidal"):
+            app.session_state["position"], app.session_state["compared"] = name, compared
+            ran(app.run())
+            assert [*errors(app), *app.warning] == [], (name, compared)
+            if compared == name:
+                assert "is chosen twice, with the same parameters" in sentences(app)
 
 
 def test_a_second_method_that_is_refused_leaves_the_first_alone(open_app: Opener) -> None:

@@ -249,3 +249,14 @@ def test_the_defaults_of_the_widgets_are_those_of_the_scenario(open_app: Opener)
     assert app.slider(key="sharpness").value == default.sharpness
     assert app.number_input(key="seed").value == default.seed
     assert app.toggle(key="shared_scale").value is default.shared_scale
+
+
+def test_a_parameter_of_an_entry_that_was_left_does_not_come_back_with_another_one(open_app: Opener) -> None:
+    app = open_app(page="positions")
+    for name in ("none", "sinusoidal"):
+        app.session_state["compared"] = name
+        ran(app.run())
+
+    assert link_of(app) == {"compared": "sinusoidal"}, (
+        "the layout of rotary, which it began with, is not that of sinusoidal"
+    )
