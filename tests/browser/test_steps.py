@@ -118,11 +118,13 @@ def test_play_goes_to_the_last_stage_by_itself_and_stops_there(server: str, open
 def test_what_if_leaves_the_rest_of_the_page_alone(server: str, open_page: Callable[..., Page]) -> None:
     open_page(server)
     page = open_page(f"{server}/step_by_step?step_view=what_if&head=4")
+    answer = page.locator("[data-figure='row_changed'] .av-answer")
+    expect(answer).to_contain_text("Nothing changes")
     arrays, changed = drawn(page, "arrays"), drawn(page, "row_changed")
 
     page.get_by_text("Divide by √d_head", exact=True).click()
     drawn_again(page, "row_changed", changed)
     settled(page)
 
-    expect(page.locator("[data-figure='row_changed'] .av-answer")).to_contain_text("Nothing changes")
+    expect(answer).to_contain_text("of the attention moves")
     assert drawn(page, "arrays") == arrays
