@@ -30,7 +30,7 @@ WHOLE_PAGE = 2400
 PARTS = ("grid", "page", "pages", "bertviz", "circuitsvis", "visit")
 # Of each other page the view that a change of this control draws anew, and the key that changes it.
 PAGES = {
-    "step by step": ("step_by_step", {"stage": "softmax"}, "Sharpness", "ArrowRight"),
+    "step by step": ("step_by_step", {"stage": "scale"}, "Sharpness", "ArrowRight"),
     "masks": ("masks", {"sparsity": "sliding_window", "mask_view": "together"}, "Window", "ArrowUp"),
     "masks, all masks": ("masks", {"sparsity": "sliding_window"}, "Window", "ArrowUp"),
     "positions": ("positions", {"position": "alibi"}, "Slope", "ArrowRight"),
