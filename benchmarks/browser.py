@@ -33,8 +33,8 @@ PAGES = {
     "step by step": ("step_by_step", {"stage": "scale"}, "Sharpness", "ArrowRight"),
     "masks": ("masks", {"sparsity": "sliding_window", "mask_view": "together"}, "Window", "ArrowUp"),
     "masks, all masks": ("masks", {"sparsity": "sliding_window"}, "Window", "ArrowUp"),
-    "positions": ("positions", {"position": "alibi"}, "Slope", "ArrowRight"),
-    "positions, similarity": ("positions", {"position": "alibi", "position_view": "similarity"}, "Slope", "ArrowRight"),
+    "positions": ("positions", {}, "Base", "ArrowUp"),
+    "positions, similarity": ("positions", {"position_view": "similarity"}, "Base", "ArrowUp"),
     "heads": ("heads", {}, "Sharpness", "ArrowRight"),
 }
 seeds = count(1)

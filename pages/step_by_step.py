@@ -12,8 +12,7 @@ with page("Step by step", question="Where does this number come from?") as scena
         head = controls.head_picker(layer)
         query, key = controls.cell_picker(layer)
     focus = step_panels.focus(scenario, layer, head, query, key)
-    stages = step_panels.stages(focus)
-    stage = stepper.chosen_stage(scenario, stages)
+    stage = step_panels.stage(focus, stepper.chosen_stage(scenario, focus))
 
     words, picture = st.columns(2, gap="medium")
     with words:

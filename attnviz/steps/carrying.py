@@ -23,7 +23,6 @@ def context(focus: Focus) -> Stage:
     marked = focus.query if trace.kept else 0
     return Stage(
         name="context",
-        label="Context",
         question="What does the query take from the keys?",
         answer=f"Every value times its weight, added up: column {e} (e) of the context is "
         f"{significant(terms.total.value)}, of which this key brings {significant(float(products[focus.key]))}.",
@@ -66,7 +65,6 @@ def output(focus: Focus) -> Stage:
     place = focus.columns("output").start + focus.value_column
     return Stage(
         name="output",
-        label="Output",
         question="What does this head add to the output?",
         answer=f"A vector of length {significant(float(norms[focus.head]))}, {percent(share)} of the lengths of what "
         f"{counted(trace.n_heads, 'head')} add (equal heads: {percent(1 / trace.n_heads)} each); its cosine with the "

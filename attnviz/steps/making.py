@@ -47,7 +47,6 @@ def sum_of_parts(focus: Focus) -> Stage:
     )
     return Stage(
         name="input",
-        label="x",
         question="What does each token start from?",
         answer=f"x is {added}{norm}: {counted(len(focus.x), 'number')} for each token. In column {column} (c) the "
         f"query has {significant(first)} and the key {significant(second)}.{same}",
@@ -119,7 +118,6 @@ def projection(focus: Focus) -> Stage:
     ]
     return Stage(
         name="projection",
-        label="q, k, v",
         question="What does the head ask for, and what does the key offer?",
         answer=f"Three matrices turn x into a query, a key and a value of head {focus.head}: column {d} (d) of the "
         f"query is {significant(float(focus.query_before[d]))}, of the key {significant(float(focus.key_before[d]))}; "
@@ -166,11 +164,10 @@ def _mapped(focus: Focus, which: str, x: np.ndarray, column: int) -> Terms:
     return Terms("column", [f"column {c}" for c in range(len(x))], x, W, products, chosen, constant)
 
 
-def rotation(focus: Focus) -> Stage | None:
-    """Query and key turned by their position; None where the position method does not turn them."""
+def rotation(focus: Focus) -> Stage:
+    """Query and key turned by their position, where the position method turns them."""
     trace, turn = focus.trace, focus.trace.origin.rotation
-    if turn is None:
-        return None
+    assert turn is not None
     pair = turn.pair(focus.column)
     places = {"i": int(trace.origin.q_positions[focus.query]), "j": int(trace.origin.k_positions[focus.key])}
     shots = [
@@ -184,7 +181,6 @@ def rotation(focus: Focus) -> Stage | None:
     if pair is None:
         return Stage(
             name="rotation",
-            label="Rotation",
             question=question,
             answer=f"Column {focus.column} is not among the columns that turn: it stays as it is.",
             equations=[],
@@ -222,7 +218,6 @@ def rotation(focus: Focus) -> Stage | None:
     apart = (places["j"] - places["i"]) * frequency
     return Stage(
         name="rotation",
-        label="Rotation",
         question=question,
         answer=f"Columns {first} and {second} turn together, the query by {significant(places['i'] * frequency)} and "
         f"the key by {significant(places['j'] * frequency)} radians; their product feels only "
@@ -249,7 +244,6 @@ def dot_product(focus: Focus) -> Stage:
     known = "" if rank is None else f" The matrix q kᵀ has rank {rank}; {most} is the most (d_head, or the tokens)."
     return Stage(
         name="dot",
-        label="q · k",
         question="How well do query and key agree?",
         answer=f"Column by column the products add up to {significant(float(focus.dots[focus.key]))}; column "
         f"{focus.column} alone gives {significant(float(products[focus.column]))}{share}.{known}",

@@ -53,8 +53,8 @@ class Stage:
 
     Attributes
     ----------
-    name, label
-        Its name in links, and on the page.
+    name
+        Its name in links.
     question, answer
         What it asks, and what came out, in a sentence.
     equations
@@ -72,7 +72,6 @@ class Stage:
     """
 
     name: str
-    label: str
     question: str
     answer: str
     equations: Sequence[Equation]

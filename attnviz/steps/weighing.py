@@ -50,7 +50,6 @@ def scaling(focus: Focus) -> Stage:
     dot = _dot_total(focus)
     return Stage(
         name="scale",
-        label="Scale",
         question="Why is the product divided?" if focus.is_scaled else "What if the product is not divided?",
         answer=answer,
         equations=[
@@ -69,15 +68,12 @@ def _dot_total(focus: Focus) -> Number:
     return Terms("column", (), focus.q, focus.k, products, focus.column).total
 
 
-def soft_cap(focus: Focus) -> Stage | None:
-    """The score bent so that it stays within the cap; None without one."""
+def soft_cap(focus: Focus) -> Stage:
+    """The score bent so that it stays within the cap."""
     trace, cap = focus.trace, focus.trace.softcap
-    if not cap:
-        return None
     score, capped = float(focus.scores[focus.key]), float(focus.capped[focus.key])
     return Stage(
         name="cap",
-        label="Soft cap",
         question="What keeps scores from growing without bound?",
         answer=f"The score {significant(score)} becomes {significant(capped)}: no score can leave −{cap:g} to {cap:g}.",
         equations=[
@@ -97,18 +93,15 @@ def soft_cap(focus: Focus) -> Stage | None:
     )
 
 
-def bias(focus: Focus) -> Stage | None:
-    """What the position method adds to the score; None where it adds nothing."""
+def bias(focus: Focus) -> Stage:
+    """What the position method adds to the score."""
     trace = focus.trace
-    if not trace.has_bias:
-        return None
     capped, added, total = numbers([float(row[focus.key]) for row in (focus.capped, focus.bias, focus.biased)])
     places = trace.origin.q_positions[focus.query], trace.origin.k_positions[focus.key]
     distance = int(places[1]) - int(places[0])
     where = "the same place" if not distance else f"{abs(distance)} {'after' if distance > 0 else 'before'} the query"
     return Stage(
         name="bias",
-        label="Bias",
         question="What does the distance add?",
         answer=f"The key stands {where}, for which head {focus.head} adds "
         f"{significant(float(focus.bias[focus.key]))} to the score.",
@@ -177,7 +170,6 @@ def masking(focus: Focus) -> Stage:
         equation = Equation("m_{ij}", rf"{letter}_{{ij}} + 0\;\text{{(allowed)}}", SUM, (score, exact(0.0)), score)
     return Stage(
         name="mask",
-        label="Mask",
         question="May this query look at this key?",
         answer=answer + (others if n_allowed else f" Query {focus.query} may attend to no key: its row is 0."),
         equations=[equation],
@@ -224,7 +216,6 @@ def softmax(focus: Focus) -> Stage:
             answer = "No key is allowed: the whole row is 0, and so is the output of the head for this query."
     return Stage(
         name="softmax",
-        label="Softmax",
         question="How does a score become a weight?",
         answer=answer,
         equations=equations,
@@ -259,11 +250,9 @@ def exponentials(focus: Focus) -> Terms:
     )
 
 
-def dropout(focus: Focus) -> Stage | None:
-    """What training would do to the weight; None without dropout."""
+def dropout(focus: Focus) -> Stage:
+    """What training would do to the weight."""
     trace, p = focus.trace, focus.trace.dropout
-    if not p:
-        return None
     weight, after = float(focus.weights[focus.key]), float(focus.after_dropout[focus.key])
     is_dropped = after == 0
     rows, columns = pair_window(focus)
@@ -283,7 +272,6 @@ def dropout(focus: Focus) -> Stage | None:
     ]
     return Stage(
         name="dropout",
-        label="Dropout",
         question="What would training do to the weight?",
         answer=f"With this seed the weight is {fate}. The next stages, and all other pages, go on with the weight "
         "before dropout.",

@@ -43,8 +43,8 @@ CONVENTIONS = (
 def polarity(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -> None:
     """The mask as the chosen reading has it, the chosen query's weights under both, and who uses which."""
     trace = layer.trace
-    session.keep_view("true_means", "attend")
-    reading = st.segmented_control(
+    reading = session.keep_view("true_means", "attend")
+    st.segmented_control(
         "True means",
         list(READINGS),
         key="true_means",

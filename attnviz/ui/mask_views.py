@@ -81,8 +81,8 @@ def code(scenario: Scenario, layer: Layer) -> None:
     """The mask as a program."""
     trace = layer.trace
     st.markdown("### The mask as code\nThe button at the top right of the code copies it.")
-    session.keep_view("mask_code", "NumPy")
-    library = st.segmented_control(
+    library = str(session.keep_view("mask_code", "NumPy"))
+    st.segmented_control(
         "Library",
         list(CODE),
         key="mask_code",

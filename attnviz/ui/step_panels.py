@@ -7,7 +7,7 @@ import streamlit as st
 from attnviz.figures import array_pictures, group_picture, step_words, term_bars
 from attnviz.figures.groups import MOST_HEADS
 from attnviz.scenario import Scenario
-from attnviz.steps import Focus, Stage, stages_of
+from attnviz.steps import Focus, Stage, stage_of
 from attnviz.ui import session, show
 from attnviz.ui.compute import Layer
 from attnviz.ui.live import Words
@@ -22,9 +22,9 @@ def focus(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -> 
     return Focus(layer.trace, head, query, key, scenario.masks, is_scaled)
 
 
-def stages(chosen: Focus) -> list[Stage]:
-    """All stages of the arithmetic of a weight."""
-    return stages_of(chosen)
+def stage(chosen: Focus, name: str) -> Stage:
+    """One stage of the arithmetic of a weight."""
+    return stage_of(chosen, name)
 
 
 def words(stage: Stage) -> None:

@@ -8,26 +8,27 @@ import streamlit as st
 
 from attnviz.errors import broken_rule
 from attnviz.scenario import STAGES, Scenario
-from attnviz.steps import Stage
+from attnviz.steps import Focus, labels_of
 from attnviz.ui import session
 
 SECONDS = 4
 PLAYING = "playing"
 
 
-def chosen_stage(scenario: Scenario, stages: Sequence[Stage]) -> Stage:
+def chosen_stage(scenario: Scenario, focus: Focus) -> str:
     """The stage on screen, with the controls that lead to the others.
 
     Notes
     -----
     A stage that the setting does not have (a soft cap where there is none) is shown as the one after it.
     """
-    names = [stage.name for stage in stages]
+    labels = labels_of(focus)
+    names = list(labels)
     place = names.index(nearest(scenario.stage, names))
     rule = f"must be one of {', '.join(names)} in this setting"
     way_out = f"Shown with stage={names[place]}."
     session.use_instead("stage", names[place], broken_rule("stage", rule, f"stage={scenario.stage}", way_out))
-    labels = {stage.name: f"{number} {stage.label}" for number, stage in enumerate(stages, start=1)}
+    numbered = {name: f"{number} {labels[name]}" for number, name in enumerate(names, start=1)}
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="stages"):
         _step("Previous", place - 1, names)
         _step("Next", place + 1, names)
@@ -36,13 +37,13 @@ def chosen_stage(scenario: Scenario, stages: Sequence[Stage]) -> Stage:
             "Stage",
             names,
             key="stage",
-            format_func=labels.__getitem__,
+            format_func=numbered.__getitem__,
             required=True,
             label_visibility="collapsed",
         )
     if session.view(PLAYING, False):
         _play(names, place)
-    return stages[place]
+    return names[place]
 
 
 def nearest(wanted: str, names: Sequence[str]) -> str:
