@@ -190,7 +190,7 @@ def open_tab(
     tab = Tab(page, server, cdp)
     page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: tab.received.append(len(frame))))
     page.goto(f"{server.address}/{query}")
-    slider = page.locator(f"input[aria-label^={control}]")
+    slider = page.locator(f"input[aria-label^={control}]").first
     slider.wait_for()
     if text:
         page.evaluate("selector => bench.watchText(selector)", text)
