@@ -9,9 +9,10 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from attnviz.core.trace import AttentionTrace
-from attnviz.figures.labels import escaped, short
+from attnviz.figures.labels import short
 from attnviz.figures.mask import query_axis, query_name
 from attnviz.figures.meta import Ticks
+from attnviz.figures.row import key_axis
 from attnviz.figures.theme import LEGEND, LIGHT, axis, figure, layout
 from attnviz.metrics.pooling import pool_factor
 from attnviz.shapes import MaskRow, PerKey
@@ -57,14 +58,7 @@ def two_rows(
         legend=LEGEND,
         bargap=0.3,
         xaxis=axis("weight", range=[0, 1.02], showgrid=True, gridcolor=LIGHT.line, nticks=6),
-        yaxis=axis(
-            "key",
-            range=[len(keys) - 0.5, -0.5],
-            tickmode="array",
-            tickvals=places.tolist(),
-            ticktext=[escaped(label) for label in labels],
-            type="linear",
-        ),
+        yaxis=key_axis(labels),
         height=90 + (24 if len(keys) <= FEW_KEYS else 17) * max(len(keys), 3),
     )
     return figure(bars, picture)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import plotly.graph_objects as go
 
@@ -26,6 +28,18 @@ def keys_to_show(weights: np.ndarray, allowed: np.ndarray, key: int, most: int =
     if key not in largest:
         largest = [*largest[: most - 1], key]
     return sorted(largest)
+
+
+def key_axis(labels: Sequence[str]) -> dict[str, object]:
+    """The axis of keys that stand one below the other, the first on top."""
+    return axis(
+        "key",
+        range=[len(labels) - 0.5, -0.5],
+        tickmode="array",
+        tickvals=list(range(len(labels))),
+        ticktext=[escaped(label) for label in labels],
+        type="linear",
+    )
 
 
 def query_bars(trace: AttentionTrace, *, head: int, query: int, key: int) -> go.Figure:
@@ -62,14 +76,7 @@ def query_bars(trace: AttentionTrace, *, head: int, query: int, key: int) -> go.
         legend=LEGEND,
         bargap=0.25,
         xaxis=axis("weight", rangemode="tozero", showgrid=True, gridcolor=LIGHT.line, nticks=5),
-        yaxis=axis(
-            "key",
-            range=[len(keys) - 0.5, -0.5],
-            tickmode="array",
-            tickvals=rows.tolist(),
-            ticktext=[escaped(label) for label in labels],
-            type="linear",
-        ),
+        yaxis=key_axis(labels),
         height=90 + 19 * max(len(keys), 4),
     )
     return figure([bars, uniform], picture)

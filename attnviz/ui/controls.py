@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -151,6 +151,18 @@ def _link(scenario: Scenario) -> None:
             query = urlencode(scenario.to_query())
             folded.code(f"{base}?{query}" if query else base, language=None, wrap_lines=True)
         st.button("Reset", on_click=session.resetter, width="stretch")
+
+
+def view_picker(field: str, names: Mapping[str, str]) -> None:
+    """The control for a field that says which view of a page is shown."""
+    st.segmented_control(
+        "What to look at",
+        list(names),
+        key=field,
+        format_func=names.__getitem__,
+        required=True,
+        label_visibility="collapsed",
+    )
 
 
 def clamped_head(layer: Layer) -> int:

@@ -9,7 +9,7 @@ from attnviz.figures import mask_row, mask_words
 from attnviz.masks import build_mask, flex_attention_code, numpy_code, sdpa_code
 from attnviz.registries import MASKS
 from attnviz.scenario import Scenario
-from attnviz.ui import mask_depth, mask_gallery, mask_mistakes, session, show
+from attnviz.ui import controls, mask_depth, mask_gallery, mask_mistakes, session, show
 from attnviz.ui.compute import Layer
 from attnviz.ui.live import Words
 from attnviz.ui.mask_panels import MOST_TOKENS
@@ -28,14 +28,7 @@ VIEWS = {
 
 def chosen(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -> None:
     """The control that chooses a view, and that view."""
-    st.segmented_control(
-        "What to look at",
-        list(VIEWS),
-        key="mask_view",
-        format_func=VIEWS.__getitem__,
-        required=True,
-        label_visibility="collapsed",
-    )
+    controls.view_picker("mask_view", VIEWS)
     view = scenario.mask_view
     if view == "gallery":
         mask_gallery.gallery(scenario, layer)

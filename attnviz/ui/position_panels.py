@@ -24,10 +24,10 @@ from attnviz.positions.beyond import (
     pairs_at_new_angles,
 )
 from attnviz.positions.similarity import SAME_WORD_FORMULA, Method, by_distance, same_word_scores
-from attnviz.scenario import POSITION_VIEWS, Scenario
+from attnviz.scenario import Scenario
 from attnviz.shapes import Tokens
 from attnviz.tables import shuffled_table
-from attnviz.ui import compute, session, show
+from attnviz.ui import compute, controls, session, show
 from attnviz.ui.compute import Layer
 from attnviz.ui.live import Words
 from attnviz.ui.position_effects import effect
@@ -54,14 +54,7 @@ MOST_ROWS = 24
 
 def chosen(scenario: Scenario, layer: Layer) -> None:
     """The control that chooses a view, and that view."""
-    st.segmented_control(
-        "What to look at",
-        POSITION_VIEWS,
-        key="position_view",
-        format_func=VIEWS.__getitem__,
-        required=True,
-        label_visibility="collapsed",
-    )
+    controls.view_picker("position_view", VIEWS)
     if scenario.position_view == "effect":
         effect(scenario, layer)
     elif scenario.position_view == "similarity":

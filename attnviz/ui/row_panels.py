@@ -7,12 +7,12 @@ import streamlit as st
 from attnviz.figures import changed_bars, gradient_lines, score_bars, step_words, variance_lines
 from attnviz.figures.row import keys_to_show
 from attnviz.numbers import counted
-from attnviz.scenario import STEP_VIEWS, Scenario
+from attnviz.scenario import Scenario
 from attnviz.steps import Focus
 from attnviz.steps.row import QueryRow, row_of
 from attnviz.steps.what_if import Change, changed_row, measured_spread
 from attnviz.tables import row_table
-from attnviz.ui import compute, session, show
+from attnviz.ui import compute, controls, session, show
 from attnviz.ui.live import Words
 
 MOST_DRAWN = 64
@@ -22,14 +22,7 @@ VIEWS = {"row": "The whole row", "what_if": "What if?", "scaling": "Why divide b
 
 def chosen_view(scenario: Scenario, focus: Focus) -> None:
     """One of the views of the row, the only one that is computed."""
-    st.segmented_control(
-        "What is shown of the row",
-        STEP_VIEWS,
-        key="step_view",
-        format_func=VIEWS.__getitem__,
-        required=True,
-        label_visibility="collapsed",
-    )
+    controls.view_picker("step_view", VIEWS)
     if scenario.step_view == "row":
         whole_row(focus)
     elif scenario.step_view == "what_if":
