@@ -56,6 +56,8 @@ def test_a_clicked_cell_and_the_same_cell_by_selector_open_the_same_arithmetic_w
     choose(chosen, "Query (row)", "8 was")
     choose(chosen, "Key (column)", "7 it")
 
+    marked = "[data-figure='arrays'] .av-answer"
+    expect(chosen.locator(marked)).to_have_text(clicked.locator(marked).inner_text())
     assert link_of(clicked) == link_of(chosen) == {"head": ["4"], "query": ["8"], "key": ["7"]}
     assert urlsplit(clicked.url).path == urlsplit(chosen.url).path == "/step_by_step"
     assert said(clicked) == said(chosen)
