@@ -1,9 +1,12 @@
 import streamlit as st
 
+from attnviz.scenario import Scenario
 from attnviz.ui import compute, controls, panels, progress, sentences, show
 from attnviz.ui.page import page
 
-with page("Heads", question="Which heads do the same, and how far do they look?") as scenario:
+
+@page("Heads", question="Which heads do the same, and how far do they look?")
+def heads(scenario: Scenario) -> None:
     shown = compute.shown_layer(scenario)
     layer = shown.layer
     progress.survey(layer)

@@ -1,9 +1,12 @@
 import streamlit as st
 
+from attnviz.scenario import Scenario
 from attnviz.ui import compute, controls, mask_panels, mask_views, panels, progress, sentences, show
 from attnviz.ui.page import page
 
-with page("Masks", question="Which keys may each query look at?") as scenario:
+
+@page("Masks", question="Which keys may each query look at?")
+def masks(scenario: Scenario) -> None:
     shown = compute.shown_layer(scenario)
     layer = shown.layer
     progress.survey(layer)

@@ -1,9 +1,12 @@
 import streamlit as st
 
+from attnviz.scenario import Scenario
 from attnviz.ui import compute, controls, panels, progress, sentences, show
 from attnviz.ui.page import page
 
-with page("Playground", question="Where does each token look?") as scenario:
+
+@page("Playground", question="Where does each token look?")
+def playground(scenario: Scenario) -> None:
     shown = compute.shown_layer(scenario)
     layer = shown.layer
     progress.survey(layer)

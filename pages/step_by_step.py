@@ -1,9 +1,12 @@
 import streamlit as st
 
+from attnviz.scenario import Scenario
 from attnviz.ui import compute, controls, row_panels, sentences, show, step_panels, stepper
 from attnviz.ui.page import page
 
-with page("Step by step", question="Where does this number come from?") as scenario:
+
+@page("Step by step", question="Where does this number come from?")
+def step_by_step(scenario: Scenario) -> None:
     shown = compute.shown_layer(scenario)
     layer = shown.layer
     show.sentence(sentences.setting(scenario, shown), shown.notes)

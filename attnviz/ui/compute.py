@@ -31,6 +31,7 @@ from attnviz.steps.what_if import Spread, spread_of_products
 from attnviz.tables import head_summary
 
 FEW_WEIGHTS = 1 << 20
+FEW_CHARACTERS = 500
 MOST_PARTS = 32
 
 
@@ -112,6 +113,14 @@ class Shown:
     index: int = 0
     count: int = 1
     notes: tuple[str, ...] = ()
+
+
+def is_long(scenario: Scenario) -> bool:
+    """Whether the scenario may take so long to compute that one should be able to leave it before it is done."""
+    if scenario.input == "trained":
+        return len(scenario.text) > FEW_CHARACTERS
+    counts = scenario.counts()
+    return counts["head"] * counts.get("query", 0) * counts.get("key", 0) > FEW_WEIGHTS
 
 
 def shown_layer(scenario: Scenario) -> Shown:

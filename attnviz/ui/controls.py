@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.core.config import divisors
 from attnviz.figures.labels import visible
@@ -20,35 +21,51 @@ from attnviz.ui.variants import second_input, variants
 
 INPUTS = {"sentence": "Sentence", "vectors": "Vectors", "trained": "Trained"}
 WEIGHTS = {"designed": "Designed", "random": "Random"}
+MENUS = {"mask": "Mask", "sparsity": "Sparsity", "padding": "Padding", "position": "Positions"}
 MOST_OPTIONS = 300
+Slots = dict[str, DeltaGenerator]
 
 
-def sidebar(scenario: Scenario) -> None:
-    """All settings, in the order input, shape, mask, positions, weights, view."""
+def frame(scenario: Scenario) -> Slots:
+    """The controls that others depend on, in the order input, shape, masks, positions, weights; and room for those."""
+    slots: Slots = {}
     with st.sidebar:
-        _input(scenario)
+        st.segmented_control(
+            "Input",
+            list(INPUTS),
+            key="input",
+            format_func=INPUTS.__getitem__,
+            required=True,
+            width="stretch",
+            help="Your sentence, random vectors, or the trained heads of all-MiniLM-L6-v2 reading your sentence.",
+        )
+        slots["input"] = st.container()
         _shape(scenario)
-        spec_menu("mask", "Mask", scenario.mask)
-        spec_menu("sparsity", "Sparsity", scenario.sparsity)
-        spec_menu("padding", "Padding", scenario.padding)
-        _positions(scenario)
+        for name in MENUS:
+            if name == "position" and scenario.input == "trained":
+                _fixed(MENUS[name], "Learned (trained)")
+            else:
+                spec_menu(name, MENUS[name], getattr(scenario, name))
+                slots[name] = st.container()
         _weights(scenario)
-        if scenario.input != "trained":
-            variants(scenario)
-        _view()
-        _link(scenario)
+        slots["rest"] = st.container()
+        _link()
+    return slots
+
+
+def values(scenario: Scenario, slots: Slots) -> None:
+    """The controls that no other depends on, each in its place between those of the frame."""
+    with slots["input"]:
+        _input(scenario)
+    for name in MENUS:
+        if name in slots:
+            with slots[name]:
+                parameters(name, getattr(scenario, name))
+    with slots["rest"]:
+        _rest(scenario)
 
 
 def _input(scenario: Scenario) -> None:
-    st.segmented_control(
-        "Input",
-        list(INPUTS),
-        key="input",
-        format_func=INPUTS.__getitem__,
-        required=True,
-        width="stretch",
-        help="Your sentence, random vectors, or the trained heads of all-MiniLM-L6-v2 reading your sentence.",
-    )
     if scenario.input == "vectors":
         summary = "How many random vectors attend to each other; the seed decides which."
         parameter("n_tokens", PARAMS["n_tokens"], label="Length (tokens)", summary=summary)
@@ -88,15 +105,8 @@ def _fixed(label: str, value: str) -> None:
     st.selectbox(label, [value], disabled=True, help=reason, key=f"fixed.{label}")
 
 
-def _positions(scenario: Scenario) -> None:
-    if scenario.input == "trained":
-        _fixed("Positions", "Learned (trained)")
-    else:
-        spec_menu("position", "Positions", scenario.position)
-
-
 def spec_menu(name: str, label: str, chosen: Spec) -> None:
-    """A menu of registered functions, and a control for each parameter of the chosen one."""
+    """A menu of registered functions."""
     menu = DOMAINS[name]
     assert isinstance(menu, Menu)
     entry = menu.registry[chosen.name]
@@ -107,7 +117,13 @@ def spec_menu(name: str, label: str, chosen: Spec) -> None:
         format_func=lambda option: menu.registry[option].label,
         help=f"{entry.label}: {entry.summary} Source: {entry.source}.",
     )
-    for param in entry.params:
+
+
+def parameters(name: str, chosen: Spec) -> None:
+    """A control for each parameter of what was chosen in a menu."""
+    menu = DOMAINS[name]
+    assert isinstance(menu, Menu)
+    for param in menu.registry[chosen.name].params:
         parameter(f"{name}.{param.name}", param)
 
 
@@ -123,6 +139,9 @@ def _weights(scenario: Scenario) -> None:
             help="Designed: W_Q and W_K are built so that each head does something one can name. "
             "Random: drawn from the seed.",
         )
+
+
+def _rest(scenario: Scenario) -> None:
     summary = "Scores are multiplied by it: 1 is plain, 0 gives every key the same, and more favours the best key more."
     parameter("sharpness", PARAMS["sharpness"], label="Sharpness", summary=summary)
     if scenario.input != "trained":
@@ -130,10 +149,15 @@ def _weights(scenario: Scenario) -> None:
             summary = "Where everything random starts: the same seed always gives the same numbers."
             parameter("seed", PARAMS["seed"], label="Seed", summary=summary)
             st.button("New seed", on_click=session.setter(seed=secrets.randbelow(1_000_000)))
+        variants(scenario)
+    _view()
 
 
 def _view() -> None:
-    with st.expander("View"):
+    folded = st.expander("View", key="view", on_change="rerun")
+    if not folded.open:
+        return
+    with folded:
         summary = "Colours of the weights, from 0 to the largest; all three can be read by the colour-blind."
         parameter("scale", PARAMS["scale"], label="Colour scale", summary=summary)
         st.toggle(
@@ -143,14 +167,15 @@ def _view() -> None:
         )
 
 
-def _link(scenario: Scenario) -> None:
+@st.fragment
+def _link() -> None:
     with st.container(horizontal=True, gap="small"):
         folded = st.popover("Copy link", width="stretch", key="link", on_change="rerun")
         if folded.open:
             base = (st.context.url or "").partition("?")[0]
-            query = urlencode(scenario.to_query())
+            query = urlencode(session.scenario().to_query())
             folded.code(f"{base}?{query}" if query else base, language=None, wrap_lines=True)
-        st.button("Reset", on_click=session.resetter, width="stretch")
+        st.button("Reset", on_click=session.reset, width="stretch")
 
 
 def view_picker(field: str, names: Mapping[str, str]) -> None:

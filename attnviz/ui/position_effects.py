@@ -72,6 +72,7 @@ def effect(scenario: Scenario, layer: Layer) -> None:
         st.toggle("Beside another method", key=PAIRED, help=PAIRED_HELP, width="content")
         if is_paired:
             controls.spec_menu("compared", "Beside it", scenario.compared)
+            controls.parameters("compared", scenario.compared)
             methods = compared(scenario, layer, length)
         else:
             only = chosen_method(scenario, layer, length)

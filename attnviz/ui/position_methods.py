@@ -138,6 +138,7 @@ def comparison(scenario: Scenario, layer: Layer, n_positions: int, *, has_length
         if has_length:
             _length_control(scenario)
         controls.spec_menu("compared", "Beside it", scenario.compared)
+        controls.parameters("compared", scenario.compared)
         methods = compared(scenario, layer, n_positions)
         head = (
             controls.head_picker(layer)

@@ -1,33 +1,30 @@
 """Widgets, scenario and link kept the same: the only module that touches the session's state and the address bar.
 
-A widget's key is the field name of the scenario it sets (`mask`), or field and parameter (`sparsity.window`). Only
-plain strings, numbers and booleans live in the state.
+A page is drawn as a whole, or its lens alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
-from typing import Any
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from attnviz.errors import AttnvizError
 from attnviz.link import from_query, too_far
-from attnviz.menu import Menu
-from attnviz.registry import Param, Spec, Text, Value
-from attnviz.scenario import DOMAINS, PARAMS, Scenario, adapted
+from attnviz.registry import Value
+from attnviz.scenario import Scenario
+from attnviz.ui.widgets import KEPT, REFUSED, shown_by, widget_values
 
 PUBLISHED = "attnviz.published"
-KEPT = "attnviz.kept"
 VIEWS = "attnviz.views"
 PAGE = "attnviz.page"
 PREPARED = "attnviz.prepared"
 ARRIVED = "attnviz.arrived"
 IGNORED = "attnviz.ignored"
-REFUSED = "attnviz.refused"
+WHOLE = "attnviz.whole"
+FRAME = ("input", "d_model", "n_heads", "mask", "sparsity", "padding", "position", "weights")
+"""Fields whose controls are in the frame: a change of one draws the whole page, of any other its lens alone."""
 
 
 def say_prepared() -> None:
@@ -51,6 +48,7 @@ def arrive(page: str, *, alone: bool = False) -> None:
     several times as much.
     """
     state = st.session_state
+    state[WHOLE] = True
     link = st.query_params.to_dict()
     published = state.get(PUBLISHED)
     here = f"{page} alone" if alone else page
@@ -62,9 +60,19 @@ def arrive(page: str, *, alone: bool = False) -> None:
         state[PUBLISHED] = link
         state[ARRIVED] = list(link)
         return
+    _carry_over(is_anew=switched)
+
+
+def _carry_over(*, is_anew: bool = False) -> None:
+    state = st.session_state
     for key, value in (state.get(KEPT, {}) | state.get(VIEWS, {})).items():
-        if switched or key not in state:
+        if is_anew or key not in state:
             state[key] = state.get(key, value)
+
+
+def is_whole() -> bool:
+    """Whether the whole page is drawn in this run, not its lens alone; asked once a run."""
+    return bool(st.session_state.pop(WHOLE, False))
 
 
 def ignored() -> list[str]:
@@ -75,94 +83,31 @@ def ignored() -> list[str]:
 
 def show(scenario: Scenario) -> None:
     """Set every widget to this scenario."""
-    st.session_state[KEPT] = dict(_widget_values(scenario))
+    st.session_state[KEPT] = dict(widget_values(scenario))
     st.session_state.update(st.session_state[KEPT])
-
-
-def _widget_values(scenario: Scenario) -> Iterator[tuple[str, Value]]:
-    for item in fields(scenario):
-        value = getattr(scenario, item.name)
-        if isinstance(value, Spec):
-            yield item.name, value.name
-            yield from ((f"{item.name}.{param}", chosen) for param, chosen in value.params)
-        else:
-            yield item.name, value
 
 
 def settle() -> Scenario:
     """The scenario that the widgets show, and the widgets brought in line with it before they are drawn."""
     made = scenario()
-    for key, value in _widget_values(made):
+    for key, value in widget_values(made):
         if key not in st.session_state or (st.session_state[key] != value and refused(key) is None):
             st.session_state[key] = value
     return made
 
 
+def settle_lens() -> Scenario:
+    """What `settle` gives, for the controls of the lens; where one of the frame has to follow, all is drawn anew."""
+    _carry_over()
+    kept = dict(widget_values(scenario()))
+    if any(st.session_state.get(field, kept[field]) != kept[field] for field in FRAME):
+        st.rerun()
+    return settle()
+
+
 def scenario() -> Scenario:
-    """The scenario that the widgets show.
-
-    Notes
-    -----
-    A value that its field refuses (a width typed too large, say) leaves that field at its default, and a text at the
-    last one that meant something. The number of heads is lowered where a new width needs it, head, query and key
-    where a new setting has fewer.
-    """
-    chosen: dict[str, Any] = {}
-    for name, domain in DOMAINS.items():
-        chosen[name] = _spec(name, domain) if isinstance(domain, Menu) else _value(name)
-    return adapted(Scenario(), **chosen)
-
-
-def _value(name: str) -> Value:
-    value = st.session_state.get(name, getattr(Scenario, name))
-    if name not in PARAMS:
-        return value
-    if PARAMS[name].domain is None and PARAMS[name].kind is str:
-        domain = DOMAINS[name]
-        return str(value or "")[: getattr(domain, "longest", None)]
-    try:
-        return PARAMS[name].check(value)
-    except AttnvizError:
-        return PARAMS[name].default
-
-
-def _spec(name: str, menu: Menu) -> Spec:
-    usual: Spec = getattr(Scenario(), name)
-    entry_name = st.session_state.get(name, usual.name)
-    entry = menu.registry[entry_name if entry_name in menu.names() else usual.name]
-    chosen: dict[str, Value] = {}
-    for param in entry.params:
-        if isinstance(param.domain, Text):
-            chosen[param.name] = _text(f"{name}.{param.name}", param)
-            continue
-        try:
-            chosen[param.name] = param.check(_carried(name, menu, entry.name, param))
-        except AttnvizError:
-            chosen[param.name] = param.default
-    return entry.spec(**chosen)
-
-
-def _carried(name: str, menu: Menu, entry: str, param: Param) -> Value:
-    """The value of a parameter's widget; from one entry to another only what was changed there is carried."""
-    value = st.session_state.get(f"{name}.{param.name}", param.default)
-    left = st.session_state.get(KEPT, {}).get(name, entry)
-    if left == entry or left not in menu.names():
-        return value
-    was_usual = any(other.name == param.name and other.default == value for other in menu.registry[left].params)
-    return param.default if was_usual else value
-
-
-def _text(key: str, param: Param) -> Value:
-    """What is typed, or the last text that meant something; what is wrong with it is kept for its control."""
-    state = st.session_state
-    problems: dict[str, str] = state.setdefault(REFUSED, {})
-    problems.pop(key, None)
-    for text in (state.get(key, param.default), state.get(KEPT, {}).get(key)):
-        try:
-            return param.check(text)
-        except AttnvizError as error:
-            problems.setdefault(key, str(error))
-    return param.default
+    """The scenario that the widgets show."""
+    return shown_by(st.session_state)
 
 
 def refused(key: str) -> str | None:
@@ -170,16 +115,18 @@ def refused(key: str) -> str | None:
     return st.session_state.get(REFUSED, {}).get(key)
 
 
-def publish(shown: Scenario) -> None:
-    """Write the scenario into the address bar, if it is not there already."""
+def publish(shown: Scenario, *, is_whole: bool) -> None:
+    """Write the scenario into the address bar, if it is not there already, and keep what has no widget on the page."""
     link = shown.to_query()
     if link != st.query_params.to_dict():
         st.query_params.from_dict(link)
     st.session_state[PUBLISHED] = link
-    before, now = st.session_state.get(KEPT, {}), dict(_widget_values(shown))
+    before, now = st.session_state.get(KEPT, {}), dict(widget_values(shown))
     for key in set(before) - set(now):  # parameters of an entry that was left
         st.session_state.pop(key, None)
     st.session_state[KEPT] = now
+    if not is_whole:
+        return
     for key, value in now.items():
         with suppress(StreamlitAPIException):  # a widget that was drawn in this run keeps its own value
             st.session_state[key] = value
@@ -238,12 +185,23 @@ def follow_labels(key: str, labels: Sequence[str]) -> None:
     st.session_state[known] = digest
 
 
+def change(**changes: Value) -> None:
+    """Set widgets to values; what shows them is not drawn anew by that."""
+    st.session_state.update(changes)
+
+
 def setter(**changes: Value) -> Callable[[], None]:
-    """A callback that sets fields to values."""
-    return lambda: st.session_state.update(changes)
+    """A callback that sets widgets to values."""
+
+    def take() -> None:
+        change(**changes)
+        if set(changes) & set(FRAME):
+            st.rerun()
+
+    return take
 
 
-def resetter() -> None:
+def reset() -> None:
     """Back to the default scenario."""
     show(Scenario())
 
@@ -293,6 +251,6 @@ def click_setter(key: str) -> Callable[[], None]:
     """A callback that takes the head, query or key clicked in the live figure with this key."""
 
     def take() -> None:
-        st.session_state.update(_clicked(key))
+        change(**_clicked(key))
 
     return take

@@ -69,7 +69,7 @@ def _play(names: Sequence[str], place: int) -> None:
             is_started[0] = True
             return
         is_last = place + 1 >= len(names) - 1
-        session.setter(stage=names[min(place + 1, len(names) - 1)], **({PLAYING: False} if is_last else {}))()
+        session.change(stage=names[min(place + 1, len(names) - 1)], **({PLAYING: False} if is_last else {}))
         st.rerun()
 
     tick()

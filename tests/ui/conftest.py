@@ -55,6 +55,12 @@ def ran(app: AppTest) -> AppTest:
     return app
 
 
+def unfolded(app: AppTest, group: str = "view") -> AppTest:
+    """The app, with a folded group of controls opened."""
+    app.session_state[group] = True
+    return ran(app.run())
+
+
 def link_of(app: AppTest) -> dict[str, str]:
     """What is in the address bar."""
     return {key: "".join(value) for key, value in app.query_params.items()}

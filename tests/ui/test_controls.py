@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from attnviz.menu import Menu
 from attnviz.registries import MASKS, POSITIONS
 from attnviz.scenario import DOMAINS
-from tests.ui.conftest import Opener, ran
+from tests.ui.conftest import Opener, ran, unfolded
 
 IN_THE_SIDEBAR = ("mask", "sparsity", "padding", "position")
 CHOICES = [
@@ -35,7 +35,7 @@ def helps(app: AppTest) -> dict[str, str]:
     ],
 )
 def test_every_control_has_a_help_of_whole_sentences(kind: str, own: set[str], open_page: Opener) -> None:
-    said = helps(open_page("heads", {"input": kind}))
+    said = helps(unfolded(open_page("heads", {"input": kind})))
 
     assert {"input", "mask", "sharpness", "scale", "shared_scale", *own} <= set(said)
     assert [key for key, words in said.items() if not (words[:1].isupper() and words.endswith("."))] == []

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.scenario import DEFAULT_TEXT, Scenario
-from tests.ui.conftest import PAGES, Opener, link_of, ran, toasts
+from tests.ui.conftest import PAGES, Opener, link_of, ran, toasts, unfolded
 from tests.ui.drawn import pictures
 
 LINK = {
@@ -29,7 +29,7 @@ def switched(app: AppTest, page: str) -> AppTest:
 
 
 def test_a_link_sets_every_widget(open_app: Opener) -> None:
-    app = open_app(LINK, page="heads")
+    app = unfolded(open_app(LINK, page="heads"))
 
     assert link_of(app) == LINK
     assert app.number_input(key="n_tokens").value == 7
@@ -65,7 +65,7 @@ def test_settings_made_on_one_page_are_those_of_the_next(open_app: Opener) -> No
 
 
 def test_each_widget_changes_its_own_part_of_the_link(open_app: Opener) -> None:
-    app = open_app()
+    app = unfolded(open_app())
 
     for change, key, value in (
         (lambda: app.text_area(key="text").set_value("a b c d e"), "text", "a b c d e"),
@@ -242,7 +242,7 @@ def test_the_first_change_after_a_cold_deep_link_changes_nothing_else(page_name:
 
 
 def test_the_defaults_of_the_widgets_are_those_of_the_scenario(open_app: Opener) -> None:
-    app, default = open_app(), Scenario()
+    app, default = unfolded(open_app()), Scenario()
 
     assert app.selectbox(key="d_model").value == default.d_model
     assert app.selectbox(key="n_heads").value == default.n_heads

@@ -6,7 +6,7 @@ from html import unescape
 
 import pytest
 
-from tests.ui.conftest import Opener, link_of, ran
+from tests.ui.conftest import Opener, link_of, ran, unfolded
 from tests.ui.drawn import pictures, sentences
 
 
@@ -35,8 +35,7 @@ def test_the_controls_of_the_variants_are_there_when_they_are_unfolded(open_app:
     app = open_app()
     assert not [one for one in app.sidebar.selectbox if one.key == "n_kv_heads"]
 
-    app.session_state["variants"] = True
-    ran(app.run())
+    unfolded(app, "variants")
     ran(app.selectbox(key="n_kv_heads").set_value(1).run())
 
     assert link_of(app) == {"n_kv_heads": "1"}
