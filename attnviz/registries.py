@@ -24,5 +24,5 @@ if TYPE_CHECKING:
 MASKS: MaskRule = Registry("mask", groups=("Structure", "Sparsity", "Padding"))
 POSITIONS: PositionMethod = Registry("position", groups=("Absolute", "Rotary", "Bias"))
 RECIPES: Recipe = Registry("recipe", groups=("Content", "Position", "Baseline"))
-METRICS: Metric = Registry("metric", groups=("Focus", "Distance"))
+METRICS: Metric = Registry("metric", groups=("Focus", "Distance", "Place"))
 SIMILARITIES: Similarity = Registry("similarity", groups=("Maps",))

@@ -14,7 +14,7 @@ from attnviz.core.config import AttentionConfig, check_groups, check_heads, divi
 from attnviz.core.text import numbered, words_of
 from attnviz.errors import NothingYetError, SettingError, broken_rule
 from attnviz.menu import Menu
-from attnviz.registries import MASKS, POSITIONS
+from attnviz.registries import MASKS, METRICS, POSITIONS
 from attnviz.registry import Annotated, Choice, Param, Range, Spec, Text, format_value
 from attnviz.shapes import Tokens
 
@@ -38,6 +38,7 @@ STAGES = (
 )
 STEP_VIEWS = ("row", "what_if", "scaling")
 MASK_VIEWS = ("together", "gallery", "depth", "polarity", "order", "code")
+HEADS_VIEWS = ("alike", "measure", "roles")
 POSITION_VIEWS = ("effect", "similarity", "shuffled", "beyond")
 D_MODELS = (2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
 
@@ -69,6 +70,8 @@ class Scenario:
         What is shown of the mask, and through how many layers of it tokens may look.
     position_view, compared, trained_length
         What is shown of the positions, the method beside them, and the longest text that a model was trained on.
+    heads_view, measure
+        What is shown of the heads, and which measure of them.
     scale, shared_scale
         Colours, and whether all heads share one range.
 
@@ -110,6 +113,8 @@ class Scenario:
     position_view: Annotated[str, Choice(POSITION_VIEWS)] = "effect"
     compared: Annotated[Spec, Menu(POSITIONS)] = field(default_factory=lambda: POSITIONS["rotary"].spec())
     trained_length: Annotated[int, Range(1, 4096, unit="tokens")] = 32
+    heads_view: Annotated[str, Choice(HEADS_VIEWS)] = "alike"
+    measure: Annotated[str, Choice(tuple(METRICS.names()))] = "entropy"
     scale: Annotated[str, Choice(("single hue", "viridis", "cividis"))] = "single hue"
     shared_scale: Annotated[bool, None] = True
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from attnviz.core.shuffling import Shuffled
 from attnviz.core.trace import AttentionTrace
-from attnviz.metrics import Survey, mean_over_queries
+from attnviz.metrics import Measured, Survey, mean_over_queries
 from attnviz.registries import METRICS
 from attnviz.registry import Entry
 from attnviz.shapes import PerQuery
@@ -47,6 +47,30 @@ def head_summary(roles: Sequence[str], found: Survey) -> pd.DataFrame:
     columns["most_alike_head"] = pd.array([None] if alone else others.argmax(axis=1).tolist(), dtype="Int64")
     columns["most_alike_cosine"] = np.array([np.nan]) if alone else others.max(axis=1)
     return pd.DataFrame(columns)
+
+
+def measure_table(
+    metric: Entry[..., PerQuery], roles: Sequence[str], found: Measured
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """A row a head: the mean, least and largest of a measure over the queries, and the mean of the uniform head."""
+    n_heads = len(roles)
+    unit, column = f" ({metric.unit})" if metric.unit else "", column_name(metric)
+    defined = ~np.isnan(found.values)
+    low, high = (np.where(defined, found.values, empty) for empty in (np.inf, -np.inf))
+    ends = (
+        (f"{column}_{name}", np.where(defined.any(axis=1), values, np.nan))
+        for name, values in (("least", low.min(axis=1, initial=np.inf)), ("most", high.max(axis=1, initial=-np.inf)))
+    )
+    columns: dict[str, object] = {"head": np.arange(n_heads)}
+    if any(roles):
+        columns["role"] = list(roles)
+    columns |= {
+        column: mean_over_queries(found.values),
+        f"{column}_uniform": np.broadcast_to(mean_over_queries(found.uniform), (n_heads,)),
+        **dict(ends),
+    }
+    titles = ("Head", *(("Role",) if any(roles) else ()), f"{metric.label}{unit}", "uniform", "least", "most")
+    return pd.DataFrame(columns), dict(zip(columns, titles, strict=True))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 import streamlit as st
 
 from attnviz.scenario import Scenario
-from attnviz.ui import compute, controls, panels, progress, sentences, show
+from attnviz.ui import compute, controls, head_views, progress, sentences, show
 from attnviz.ui.page import page
 
 
@@ -14,7 +14,4 @@ def heads(scenario: Scenario) -> None:
 
     with st.columns(3)[0]:
         head = controls.head_picker(layer)
-    panels.redundancy(scenario, layer, head, height=560)
-    panels.distance(layer, head, height=max(420, 24 * layer.trace.n_heads))
-
-    panels.heads_table(layer, head)
+    head_views.chosen(scenario, layer, head)

@@ -11,7 +11,7 @@ from hypothesis import given
 
 from attnviz import AttentionConfig, AttentionTrace, attend
 from attnviz.core.shuffling import shuffled
-from attnviz.metrics import Survey, mean_over_queries, survey
+from attnviz.metrics import SURVEYED, Survey, mean_over_queries, survey
 from attnviz.registries import MASKS, METRICS
 from attnviz.steps import Focus
 from attnviz.steps.row import row_of
@@ -43,7 +43,7 @@ def test_a_measure_with_a_unit_has_it_in_its_column_name() -> None:
 
 def test_every_measure_stands_beside_its_baseline_in_menu_order() -> None:
     trace = attend(AttentionConfig(tuple("abcd"), n_heads=2))
-    columns = [column_name(entry) for entry in METRICS]
+    columns = [column_name(METRICS[name]) for name in SURVEYED]
 
     frame = summary(trace, ("one", "two"))
 
@@ -61,8 +61,8 @@ def test_the_table_holds_the_means_of_every_measure_and_of_the_uniform_head(conf
 
     frame = summary(trace, ("",) * trace.n_heads)
 
-    assert list(found.measures) == list(found.uniform) == METRICS.names()
-    for entry in METRICS:
+    assert list(found.measures) == list(found.uniform) == list(SURVEYED)
+    for entry in map(METRICS.__getitem__, SURVEYED):
         column = column_name(entry)
         np.testing.assert_array_equal(frame[column], mean_over_queries(found.measures[entry.name]))
         uniform = mean_over_queries(found.uniform[entry.name])

@@ -49,8 +49,8 @@ def similarity(matrix: HeadPairs) -> str:
     return f"Matrix of cosine similarity between {counted(matrix.shape[0], 'head')}, from {lowest} to 1."
 
 
-def distance(distance_tokens: PerQuery, roles: Sequence[str]) -> str:
-    """Alt text of the distance panel."""
-    means = mean_over_queries(distance_tokens)
+def measure(values: PerQuery, roles: Sequence[str], name: str) -> str:
+    """Alt text of the panel of a measure."""
+    means = mean_over_queries(values)
     words = ", ".join(f"{named(head, roles)} {significant(float(mean))}" for head, mean in enumerate(means[:16]))
-    return f"Mean distance of each head in tokens: {words}{', …' if len(means) > 16 else ''}."
+    return f"{name} of each head: {words}{', …' if len(means) > 16 else ''}."

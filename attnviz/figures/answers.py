@@ -95,6 +95,24 @@ def distance_answer(distance: PerQuery, baseline: UniformPerQuery, roles: Sequen
     )
 
 
+def measure_answer(values: PerQuery, uniform: UniformPerQuery, roles: Sequence[str], unit: str) -> str:
+    """The heads with the most and the least of a measure, beside the uniform head."""
+    means, even = mean_over_queries(values), mean_over_queries(uniform)
+    if np.isnan(means).all():
+        return "It is not defined for any query of this setting."
+    units = f" {unit}" if unit else ""
+    beside = (
+        f"a head that spreads its attention evenly over the allowed keys has {significant(float(np.nanmean(even)))}"
+    )
+    most, least = int(np.nanargmax(means)), int(np.nanargmin(means))
+    if means[most] - means[least] < TIE:
+        return f"Every head has {significant(float(means[most]))}{units}; {beside}."
+    high, low = (
+        f"{named(head, roles)}{_tied(means, head)}, {significant(float(means[head]))}{units}" for head in (most, least)
+    )
+    return f"Most: {high}. Least: {low}. For comparison, {beside}."
+
+
 def _tokens(distance: float) -> str:
     return f"less than {LEAST_TOKENS:g}" if 0 < distance < LEAST_TOKENS else significant(distance)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from attnviz.core.rows import Rows
 from attnviz.shapes import HeadMask, PerHead, PerQuery, Weights
 
 
@@ -17,6 +20,17 @@ def uniform_weights(mask: HeadMask) -> Weights:
     """
     allowed = mask.sum(axis=-1, keepdims=True)
     return mask / np.maximum(allowed, 1)
+
+
+def uniform_rows(rows: Rows) -> Rows:
+    """The same rows of a head that is uniform over the allowed keys."""
+    nats = np.log(np.maximum(rows.n_allowed, 1))
+    return replace(rows, weights=uniform_weights(rows.mask), nats=nats)
+
+
+def where_defined(values: PerQuery, rows: Rows, least_keys: int = 1) -> PerQuery:
+    """Values of a measure, NaN for queries with fewer allowed keys than it needs."""
+    return np.where(np.broadcast_to(rows.n_allowed >= least_keys, values.shape), values, np.nan)
 
 
 def mean_over_queries(values: PerQuery) -> PerHead:

@@ -9,16 +9,13 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from attnviz.core.rows import Rows
+from attnviz.metrics.baseline import where_defined
 from attnviz.registries import METRICS
 from attnviz.shapes import PerQuery
 
 TOP = 5
 LONG_ROW = 4096
 N_CHUNKS = 512
-
-
-def _where_defined(values: PerQuery, rows: Rows, least_keys: int = 1) -> PerQuery:
-    return np.where(np.broadcast_to(rows.n_allowed >= least_keys, values.shape), values, np.nan)
 
 
 @METRICS.register(
@@ -35,7 +32,7 @@ def entropy(rows: Rows) -> PerQuery:
     -----
     -sum_k w log2 w with 0 log 0 = 0, in bits.
     """
-    return _where_defined(rows.entropy_nats() / np.log(2.0), rows)
+    return where_defined(rows.entropy_nats() / np.log(2.0), rows)
 
 
 @METRICS.register(
@@ -52,7 +49,7 @@ def normalised_entropy(rows: Rows) -> PerQuery:
     Divided by log2 of the number of allowed keys; not defined for a query that may attend to one key only.
     """
     share = rows.entropy_nats() / np.log(np.maximum(rows.n_allowed, 2))
-    return _where_defined(share, rows, least_keys=2)
+    return where_defined(share, rows, least_keys=2)
 
 
 @METRICS.register(
@@ -63,7 +60,7 @@ def normalised_entropy(rows: Rows) -> PerQuery:
 )
 def largest_weight(rows: Rows) -> PerQuery:
     """How much of its attention a query gives to its favourite key, from 0 to 1."""
-    return _where_defined(rows.weights.max(axis=-1).astype(np.float64), rows)
+    return where_defined(rows.weights.max(axis=-1).astype(np.float64), rows)
 
 
 @METRICS.register(
@@ -91,7 +88,7 @@ def top_mass(rows: Rows) -> PerQuery:
         weights = np.concatenate([taken, weights[:, whole:]], axis=1)
     if weights.shape[1] > TOP:
         weights = np.partition(weights, weights.shape[1] - TOP, axis=1)[:, -TOP:]
-    return _where_defined(weights.sum(axis=1, dtype=np.float64).reshape(n_heads, n_q), rows)
+    return where_defined(weights.sum(axis=1, dtype=np.float64).reshape(n_heads, n_q), rows)
 
 
 @METRICS.register(
@@ -103,7 +100,7 @@ def top_mass(rows: Rows) -> PerQuery:
 def first_key(rows: Rows) -> PerQuery:
     """How much of its attention a query parks on the first key, from 0 to 1: large in a head that has a sink there."""
     on_first = rows.weights[..., 0] if rows.keys[0] == 0 else np.zeros(rows.weights.shape[:2])
-    return _where_defined(on_first.astype(np.float64), rows)
+    return where_defined(on_first.astype(np.float64), rows)
 
 
 @METRICS.register(
@@ -122,4 +119,4 @@ def mean_distance(rows: Rows) -> PerQuery:
     """
     reach = np.arange(rows.keys[0] - rows.places[-1], rows.keys[-1] - rows.places[0] + 1)
     distance = sliding_window_view(np.abs(reach).astype(rows.weights.dtype), len(rows.keys))[::-1]
-    return _where_defined(rows.weighted_sum(distance), rows)
+    return where_defined(rows.weighted_sum(distance), rows)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 
 from attnviz.core.rows import Rows
 from attnviz.core.trace import AttentionTrace
-from attnviz.metrics.baseline import uniform_weights
+from attnviz.metrics.baseline import uniform_rows
+from attnviz.metrics.places import weight_beside
 from attnviz.metrics.pooling import LARGE_SIDE, Overlook, Overview, OverviewPart, Pool, PoolPart, Window
 from attnviz.metrics.similarity import cosine_of, products
 from attnviz.registries import METRICS
 from attnviz.shapes import HeadPairs, PerQuery, UniformPerQuery
 
 OFFSETS = (-1, 0, 1)
+SURVEYED = ("entropy", "normalised_entropy", "largest_weight", "top_mass", "first_key", "mean_distance")
+"""Measures that every page shows; others are computed where they are asked for (`measured`)."""
 MOST_LARGE = 16
 
 
@@ -35,7 +38,7 @@ class Survey:
     Attributes
     ----------
     measures, uniform
-        Every registered measure for each head and query, and the same for a head that is uniform over the allowed keys.
+        The measures of `SURVEYED` for each head and query, and for a head uniform over the allowed keys.
     cosine
         Cosine of the heads' maps.
     received, uniform_received
@@ -88,7 +91,7 @@ def survey(trace: AttentionTrace, on_progress: Callable[[float], None] | None = 
         return (
             which,
             _part(rows),
-            _part(_uniform(rows)),
+            _part(uniform_rows(rows)),
             small.part(rows, which),
             products(rows.weights),
             large.pooled(rows, which.start) if large else None,
@@ -136,26 +139,11 @@ class _Gathered:
         self.received[:, part.first_key : part.first_key + part.received.shape[1]] += part.received
 
 
-def _uniform(rows: Rows) -> Rows:
-    """The same rows of a head that is uniform over the allowed keys."""
-    nats = np.log(np.maximum(rows.n_allowed, 1))
-    return replace(rows, weights=uniform_weights(rows.mask), nats=nats)
-
-
 def _part(rows: Rows) -> _Part:
     ones = np.ones((1, rows.weights.shape[1]), dtype=rows.weights.dtype)
     return _Part(
-        measures={metric.name: metric.function(rows) for metric in METRICS},
-        beside={offset: _beside(rows, offset) for offset in OFFSETS},
+        measures={metric.name: metric.function(rows) for metric in map(METRICS.__getitem__, SURVEYED)},
+        beside={offset: weight_beside(rows, offset) for offset in OFFSETS},
         received=np.matmul(ones, rows.weights)[:, 0].astype(np.float64),
         first_key=int(rows.keys[0]),
     )
-
-
-def _beside(rows: Rows, offset: int) -> PerQuery:
-    keys = rows.places + offset
-    inside = (keys >= rows.keys[0]) & (keys <= rows.keys[-1])
-    column = np.clip(keys - rows.keys[0], 0, len(rows.keys) - 1)
-    weights = np.where(inside, rows.weights[:, np.arange(len(keys)), column], 0.0)
-    exists = (keys >= 0) & (keys < rows.n_k) & (rows.n_allowed > 0)
-    return np.where(exists, weights, np.nan)

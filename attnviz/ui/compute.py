@@ -20,7 +20,7 @@ from attnviz.core.text import MAX_WORDS, words_of
 from attnviz.core.tiles import leave_threads_to_tiles
 from attnviz.figures.pattern import map_part
 from attnviz.masks import build_mask
-from attnviz.metrics import Overview, Survey, overview, survey
+from attnviz.metrics import SURVEYED, Measured, Overview, Role, Survey, measured, overview, roles_of, survey
 from attnviz.metrics.pooling import Window
 from attnviz.metrics.reach import Reach, allowed_in_any_head, reach
 from attnviz.numbers import counted
@@ -52,6 +52,8 @@ class Layer:
     trace_seconds: float
     _survey: list[tuple[Survey, float]] = field(default_factory=list)
     _overview: list[Overview] = field(default_factory=list)
+    _measured: dict[str, Measured] = field(default_factory=dict)
+    _roles: list[tuple[Role, ...]] = field(default_factory=list)
     _parts: dict[tuple[bool, int, Window], MapPart] = field(default_factory=dict)
     _lock: RLock = field(default_factory=RLock)
 
@@ -63,6 +65,23 @@ class Layer:
                 found = survey(self.trace, on_progress)
                 self._survey.append((found, time.perf_counter() - start))
             return self._survey[0][0]
+
+    def measured(self, name: str, on_progress: Callable[[float], None] | None = None) -> Measured:
+        """A measure of all heads; of those that the survey does not hold each is computed when first asked for."""
+        with self._lock:
+            if name in SURVEYED:
+                found = self.survey(on_progress)
+                return Measured(found.measures[name], found.uniform[name])
+            if name not in self._measured:
+                self._measured[name] = measured(self.trace, name, on_progress)
+            return self._measured[name]
+
+    def found_roles(self) -> tuple[Role, ...]:
+        """What each head turns out to do."""
+        with self._lock:
+            if not self._roles:
+                self._roles.append(roles_of(self.trace, self.survey()))
+            return self._roles[0]
 
     @property
     def seconds(self) -> float:

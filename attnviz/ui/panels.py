@@ -9,8 +9,8 @@ from attnviz.figures import (
     alt,
     answers,
     attention_heatmap,
-    distance_panel,
     head_grid,
+    measure_panel,
     query_bars,
     similarity_matrix,
     step_words,
@@ -203,13 +203,21 @@ def distance(layer: Layer, head: int, *, height: int = 340) -> None:
     values, uniform = (found["mean_distance"] for found in (layer.survey().measures, layer.survey().uniform))
     measure = METRICS["mean_distance"]
     show.figure(
-        distance_panel(values, uniform, layer.roles, selected=head, height=height),
+        measure_panel(
+            values,
+            uniform,
+            layer.roles,
+            selected=head,
+            name="distance from query to key",
+            unit=measure.unit,
+            height=height,
+        ),
         key="distance",
         words=Words(
             "How far does each head look?",
             answers.distance_answer(values, uniform, layer.roles),
             f"{measure.label}: {measure.formula}, in {measure.unit}.",
-            alt.distance(values, layer.roles),
+            alt.measure(values, layer.roles, "Mean distance in tokens"),
         ),
     )
 

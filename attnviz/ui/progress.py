@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 
 import streamlit as st
 
+from attnviz.metrics import Measured
 from attnviz.numbers import counted, percent
 from attnviz.ui.compute import Layer
 
@@ -20,10 +23,22 @@ def survey(layer: Layer) -> None:
     -----
     Streamlit stops a run that is no longer wanted where it writes to the page: here with every step of the bar.
     """
+    with _bar(layer) as tell:
+        layer.survey(tell)
+
+
+def measured(layer: Layer, name: str) -> Measured:
+    """A measure of all heads of a layer, with a bar as `survey` has one."""
+    with _bar(layer) as tell:
+        return layer.measured(name, tell)
+
+
+@contextmanager
+def _bar(layer: Layer) -> Generator[Callable[[float], None] | None]:
     trace = layer.trace
     n_weights = trace.n_heads * trace.n_q * trace.n_k
     if n_weights < LONG:
-        layer.survey()
+        yield None
         return
     told = time.monotonic()
     room = st.empty()
@@ -35,5 +50,5 @@ def survey(layer: Layer) -> None:
             text = f"{percent(share)} of {counted(n_weights, 'weight')} computed. Changing a control stops it."
             room.progress(share, text=text)
 
-    layer.survey(tell)
+    yield tell
     room.empty()

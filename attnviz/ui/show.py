@@ -15,6 +15,7 @@ from attnviz.numbers import significant
 from attnviz.ui import live
 from attnviz.ui.live import Words
 
+LONG_WORDS = 32
 NAME = re.compile(r"\w[\w .=-]*")
 
 
@@ -91,7 +92,7 @@ def table(
     bars
         Column of shares whose cells have a bar behind the number.
     """
-    head = "".join(f'<th scope="col">{escape(labels[str(name)])}</th>' for name in frame.columns)
+    head = "".join(_heading(labels[str(name)], frame.iloc[shown][name]) for name in frame.columns)
     has_bar = [str(name) == bars for name in frame.columns]
     values = frame.iloc[shown].itertuples(index=False, name=None)
     rows = "".join(
@@ -111,8 +112,15 @@ def table(
     )
 
 
+def _heading(label: str, column: pd.Series) -> str:
+    is_wordy = any(isinstance(value, str) and len(value) > LONG_WORDS for value in column)
+    return f'<th scope="col"{" class=av-words" if is_wordy else ""}>{escape(label)}</th>'
+
+
 def _cell(value: object, has_bar: bool) -> str:
     text = significant(value) if isinstance(value, float) else "–" if value is pd.NA else escape(str(value))
+    if isinstance(value, str) and len(value) > LONG_WORDS:
+        return f'<td class="av-words">{text}</td>'
     if not has_bar or not isinstance(value, float):
         return f"<td>{text}</td>"
     return f'<td class="av-share" style="background-size: {100 * value:.1f}% 70%">{text}</td>'

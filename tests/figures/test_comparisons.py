@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz import build_mask
-from attnviz.figures import distance_panel, query_bars, similarity_matrix
+from attnviz.figures import measure_panel, query_bars, similarity_matrix
 from attnviz.figures.row import MOST_KEYS, keys_to_show
 from attnviz.figures.theme import LIGHT, SINGLE_HUE
 from attnviz.metrics import mean_over_queries, survey
@@ -70,11 +70,12 @@ def test_of_more_than_256_heads_the_block_around_the_chosen_one_is_shown_in_its_
 def panel(trace, roles=None, selected: int = 0):
     found = survey(trace)
     values, uniform = found.measures["mean_distance"], found.uniform["mean_distance"]
-    return values, uniform, distance_panel(values, uniform, roles or ("",) * trace.n_heads, selected=selected)
+    names = roles or ("",) * trace.n_heads
+    return values, uniform, measure_panel(values, uniform, names, selected=selected, name="Distance", unit="tokens")
 
 
 @pytest.mark.parametrize("mask", [None, "causal", "padded"])
-def test_the_distance_panel_shows_the_means_of_the_measure_beside_the_baseline(mask: str | None) -> None:
+def test_the_panel_shows_the_means_of_the_measure_beside_the_baseline(mask: str | None) -> None:
     masks = {"causal": [CAUSAL], "padded": [CAUSAL, MASKS["padding_left"].spec(padded=3)]}
     trace = random_trace(4, 10, build_mask(masks.get(mask or "", []), 10, 10))
 
@@ -115,14 +116,14 @@ def test_each_head_may_have_a_baseline_of_its_own() -> None:
     assert np.asarray(by_name(picture)["uniform over the allowed keys"].x).tolist() == [0, np.float32(8 / 9)]
 
 
-def test_where_no_key_is_allowed_the_distance_panel_is_empty_but_keeps_its_heads() -> None:
+def test_where_no_key_is_allowed_the_panel_is_empty_but_keeps_its_heads() -> None:
     _, _, picture = panel(trace_of(np.zeros((2, 3, 3)), np.zeros((3, 3), dtype=bool)))
 
     assert np.isnan(np.asarray(by_name(picture)["mean of the head"].x)).all()
     assert list(picture.layout.yaxis.ticktext) == ["0", "1"]
 
 
-def test_a_legend_names_everything_the_distance_panel_draws() -> None:
+def test_a_legend_names_everything_the_panel_draws() -> None:
     _, _, picture = panel(random_trace(2, 5))
 
     assert picture.layout.showlegend

@@ -17,14 +17,15 @@ from attnviz.figures import (
     array_pictures,
     attention_heatmap,
     changed_bars,
-    distance_panel,
     gradient_lines,
     group_picture,
     head_grid,
     keys_allowed,
     mask_heatmap,
     mask_row,
+    measure_panel,
     query_bars,
+    role_map,
     score_bars,
     similarity_matrix,
     term_bars,
@@ -36,7 +37,7 @@ from attnviz.figures.meta import plain_labels
 from attnviz.figures.pattern import map_part
 from attnviz.figures.reach import reach_line, reach_map
 from attnviz.figures.theme import DARK_FOR_LIGHT, SINGLE_HUE, recoloured
-from attnviz.metrics import overview, survey
+from attnviz.metrics import overview, roles_of, survey
 from attnviz.metrics.pooling import Window
 from attnviz.metrics.reach import reach
 from attnviz.registries import MASKS, SIMILARITIES
@@ -131,8 +132,16 @@ FIGURES: dict[str, Callable[[AttentionTrace], go.Figure]] = {
     "similarity_matrix": lambda trace: similarity_matrix(
         SIMILARITIES["cosine"].function(trace.weights), roles(trace), selected=0, scale=SINGLE_HUE, value="cosine"
     ),
-    "distance_panel": lambda trace: distance_panel(
-        survey(trace).measures["mean_distance"], survey(trace).uniform["mean_distance"], roles(trace), selected=0
+    "role_map": lambda trace: role_map(
+        roles_of(trace, survey(trace)), range(trace.n_heads), selected=0, scale=SINGLE_HUE
+    ),
+    "measure_panel": lambda trace: measure_panel(
+        survey(trace).measures["mean_distance"],
+        survey(trace).uniform["mean_distance"],
+        roles(trace),
+        selected=0,
+        name="Mean distance",
+        unit="tokens",
     ),
 }
 AXES = {
@@ -149,7 +158,8 @@ AXES = {
     "row_sums": ("query", "sum of the weights"),
     "query_bars": ("weight", "key"),
     "similarity_matrix": ("head (column)", "head (row)"),
-    "distance_panel": ("tokens", "head"),
+    "role_map": ("role (column)", "head (row)"),
+    "measure_panel": ("Mean distance (tokens)", "head"),
     "array_pictures": ("column", "token (row)"),
     "term_bars": ("key", "term"),
     "score_bars": ("key", "score"),

@@ -267,11 +267,11 @@ def test_the_alt_texts_of_similarity_and_distance_tell_their_range_and_means() -
     assert alt.similarity(np.array([[1.0, 0.25], [0.25, 1.0]])) == (
         "Matrix of cosine similarity between 2 heads, from 0.250 to 1."
     )
-    assert alt.distance(distances(trace), ("before", "")) == (
-        "Mean distance of each head in tokens: head 0 (before) 0.750, head 1 1.50."
+    assert alt.measure(distances(trace), ("before", ""), "Mean distance in tokens") == (
+        "Mean distance in tokens of each head: head 0 (before) 0.750, head 1 1.50."
     )
     many = random_trace(17, 3)
-    assert alt.distance(distances(many), ("",) * 17).endswith(", ….")
+    assert alt.measure(distances(many), ("",) * 17, "Mean distance").endswith(", ….")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ MASKED = {
     "window": MASKS["sliding_window"].spec(window=3),
     "padded": MASKS["padding_left"].spec(padded=3),
 }
+BESIDE = {"previous_token": -1, "own_token": 0, "next_token": 1}
 lengths = st.integers(1, 24)
 every_metric = pytest.mark.parametrize("name", METRICS.names())
 
@@ -36,12 +38,26 @@ def random_heads(n_heads: int, mask: np.ndarray, seed: int) -> np.ndarray:
     return masked_softmax(scores, mask)
 
 
+def is_defined(name: str, n_allowed: int, place: int, n_k: int) -> bool:
+    """Whether a query with so many allowed keys has a value."""
+    if name in ("normalised_entropy", "hoyer"):
+        return n_allowed > 1
+    return n_allowed > 0 and 0 <= place + BESIDE.get(name, 0) < n_k
+
+
 def uniform_by_hand(name: str, row: list[bool], place: int) -> float:
     """What a query at this place scores that is uniform over its allowed keys."""
     keys = [key for key, allowed in enumerate(row) if allowed]
-    if not keys or (name == "normalised_entropy" and len(keys) < 2):
+    if not is_defined(name, len(keys), place, len(row)):
         return math.nan
+    if name in BESIDE:
+        return row[place + BESIDE[name]] / len(keys)
     return {
+        "effective_keys": len(keys),
+        "keys_for_most": math.ceil(Fraction(9, 10) * len(keys)),
+        "gini": 0.0,
+        "hoyer": 0.0,
+        "distance_back": sum(place - key for key in keys) / len(keys),
         "entropy": math.log2(len(keys)),
         "normalised_entropy": 1.0,
         "largest_weight": 1 / len(keys),
@@ -114,8 +130,8 @@ def test_a_query_without_keys_has_no_value_and_does_not_enter_the_mean(
 
     assert values.shape == (2, n)
     assert np.isnan(values[:, ~with_keys]).all()
-    if name != "normalised_entropy":
-        assert not np.isnan(values[:, with_keys]).any()
+    defined = [is_defined(name, int(row.sum()), place, n) for place, row in enumerate(mask[0])]
+    np.testing.assert_array_equal(~np.isnan(values), np.broadcast_to(defined, values.shape))
     kept = [[value for value in row if not math.isnan(value)] for row in values.tolist()]
     right = [math.fsum(row) / len(row) if row else math.nan for row in kept]
     np.testing.assert_allclose(mean_over_queries(values), right, rtol=1e-12)
@@ -132,6 +148,9 @@ def test_every_measure_stays_within_its_bounds(specs: tuple[Spec, ...], n: int, 
         measure(name, weights, mask)
         for name in ("entropy", "normalised_entropy", "largest_weight", "mean_distance", "top_mass", "first_key")
     )
+    effective, many, uneven, sparse, back = (
+        measure(name, weights, mask) for name in ("effective_keys", "keys_for_most", "gini", "hoyer", "distance_back")
+    )
 
     defined = allowed > 0
     assert ((entropy >= 0) & (entropy <= np.log2(np.maximum(allowed, 1)) + slack))[defined].all()
@@ -140,6 +159,11 @@ def test_every_measure_stays_within_its_bounds(specs: tuple[Spec, ...], n: int, 
     assert ((distance >= 0) & (distance <= n - 1 + slack))[defined].all()
     assert ((five <= 1 + slack) & (five >= largest) & (five * allowed >= np.minimum(allowed, 5) - slack))[defined].all()
     assert ((first >= 0) & (first <= largest))[defined].all()
+    assert ((effective >= 1 - slack) & (effective <= allowed + 1e-9))[defined].all()
+    assert ((many >= 1) & (many <= np.maximum(allowed, 1)) & (many % 1 == 0))[defined].all()
+    assert ((uneven >= -slack) & (uneven <= 1 - 1 / np.maximum(allowed, 1) + slack))[defined].all()
+    assert ((sparse >= -1e-9) & (sparse <= 1 + 1e-9))[allowed > 1].all()
+    assert (np.abs(back) <= distance + 1e-9)[defined].all()
 
 
 def test_no_measure_gives_the_same_number_to_every_head_as_the_mean_of_a_map_would() -> None:

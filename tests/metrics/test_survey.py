@@ -16,7 +16,7 @@ from attnviz import AttentionConfig, AttentionTrace, attend, masked_softmax
 from attnviz.core import layer
 from attnviz.core.rows import Rows, rows_of
 from attnviz.figures.pattern import map_part
-from attnviz.metrics import Overview, Survey, overview, pooling, survey, uniform_weights
+from attnviz.metrics import SURVEYED, Overview, Survey, overview, pooling, survey, uniform_weights
 from attnviz.metrics.patterns import first_key, top_mass
 from attnviz.metrics.pooling import Window
 from attnviz.metrics.similarity import cosine
@@ -105,9 +105,9 @@ def test_the_measures_are_those_of_the_whole_maps_and_of_the_uniform_head(config
     with in_small_blocks(cells):
         found = survey(made_in_rows(config))
 
-    assert list(found.measures) == list(found.uniform) == METRICS.names()
-    assert_same_values(found.measures, {metric.name: metric.function(heads) for metric in METRICS}, 1e-5)
-    assert_same_values(found.uniform, {metric.name: metric.function(even) for metric in METRICS}, 1e-9)
+    assert list(found.measures) == list(found.uniform) == list(SURVEYED)
+    assert_same_values(found.measures, {name: METRICS[name].function(heads) for name in SURVEYED}, 1e-5)
+    assert_same_values(found.uniform, {name: METRICS[name].function(even) for name in SURVEYED}, 1e-9)
 
 
 @given(config=configs(), cells=cells, is_kept=st.booleans())

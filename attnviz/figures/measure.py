@@ -1,4 +1,4 @@
-"""How far the heads look."""
+"""A measure of all heads, beside the head that knows nothing."""
 
 from __future__ import annotations
 
@@ -18,46 +18,50 @@ MOST_TICKS = 24
 QUARTILES = (0.0, 0.25, 0.75, 1.0)
 
 
-def distance_panel(
-    distance_tokens: PerQuery,
-    baseline_tokens: UniformPerQuery,
+def measure_panel(
+    values: PerQuery,
+    uniform: UniformPerQuery,
     roles: Sequence[str],
     *,
     selected: int,
+    name: str,
+    unit: str = "",
     height: int = 340,
 ) -> go.Figure:
-    """Mean distance of each head with its spread over the queries, beside a head uniform over the allowed keys.
+    """A measure of each head with its spread over the queries, beside a head uniform over the allowed keys.
 
     Parameters
     ----------
-    distance_tokens
-        Mean distance of each head and query; NaN for a query without a key.
-    baseline_tokens
+    values
+        The measure for each head and query; NaN for a query for which it is not defined.
+    uniform
         The same for the uniform head, `(1, q)` or one row a head.
     roles
         What each head is called; may be empty.
     selected
         Head whose name is set in bold.
+    name, unit
+        What the axis is called.
     height
         In pixels.
     """
-    n_heads = distance_tokens.shape[0]
+    n_heads = values.shape[0]
     heads = np.arange(n_heads, dtype=np.float32)
-    low, first, third, high = _quantiles(distance_tokens)
+    low, first, third, high = _quantiles(values)
     places = list(range(0, n_heads, max(1, -(-n_heads // MOST_TICKS))))
-    uniform = np.broadcast_to(mean_over_queries(baseline_tokens), (n_heads,))
+    means = np.broadcast_to(mean_over_queries(uniform), (n_heads,))
     size = 9 if n_heads <= MOST_TICKS else 5
     traces: list[dict[str, object]] = [
         _spread("all queries", low, high, heads, LIGHT.soft, 2),
         _spread("middle half of the queries", first, third, heads, LIGHT.soft, size),
-        _points("uniform over the allowed keys", uniform, heads, LIGHT.baseline, "line-ns-open", size + 5),
-        _points("mean of the head", mean_over_queries(distance_tokens), heads, LIGHT.mark, "circle", size),
+        _points("uniform over the allowed keys", means, heads, LIGHT.baseline, "line-ns-open", size + 5, unit),
+        _points("mean of the head", mean_over_queries(values), heads, LIGHT.mark, "circle", size, unit),
     ]
     picture = layout(
         meta=Ticks(y=tuple(_named(head, roles) for head in range(n_heads)), strong=selected).to_meta(),
         showlegend=True,
         legend=LEGEND,
-        xaxis=axis("distance from query to key (tokens)", rangemode="tozero", showgrid=True, gridcolor=LIGHT.line),
+        xaxis=axis(f"{name} ({unit})" if unit else name, rangemode="tozero", showgrid=True, gridcolor=LIGHT.line),
         yaxis=axis(
             "head",
             range=[n_heads - 0.5, -0.5],
@@ -94,7 +98,9 @@ def _spread(
     }
 
 
-def _points(name: str, x: np.ndarray, heads: np.ndarray, colour: str, symbol: str, size: int) -> dict[str, object]:
+def _points(
+    name: str, x: np.ndarray, heads: np.ndarray, colour: str, symbol: str, size: int, unit: str
+) -> dict[str, object]:
     return {
         "type": "scatter",
         "mode": "markers",
@@ -102,7 +108,7 @@ def _points(name: str, x: np.ndarray, heads: np.ndarray, colour: str, symbol: st
         "x": x.astype(np.float32),
         "y": heads,
         "marker": {"color": colour, "symbol": symbol, "size": size, "line": {"width": 2, "color": colour}},
-        "hovertemplate": f"head %{{y}}: %{{x:.3g}} tokens<extra>{name}</extra>",
+        "hovertemplate": f"head %{{y}}: %{{x:.3g}}{f' {unit}' if unit else ''}<extra>{name}</extra>",
     }
 
 

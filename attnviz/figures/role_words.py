@@ -1,0 +1,70 @@
+"""What heads are called, the evidence for it and why not something else, in words computed from the data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from attnviz.figures.answers import quoted
+from attnviz.metrics.roles import BROAD, ENOUGH, LEAST_TOKENS, SHARPEST, TOO_SHORT, Evidence, Role
+from attnviz.numbers import counted, percent, significant
+from attnviz.shapes import Tokens
+
+LEAST_WAY = 0.0005
+GOES_TO = {
+    "previous token": "to the token before",
+    "own place": "to the token itself",
+    "next token": "to the token after",
+    "same word": "to places with the query’s own word",
+    "induction": "to what followed the query’s word earlier",
+}
+
+
+def roles_answer(roles: Sequence[Role]) -> str:
+    """How many heads there are of each kind, the most frequent first."""
+    names = [role.name for role in roles]
+    if set(names) == {TOO_SHORT}:
+        return f"Too short to tell: heads can be told apart from {LEAST_TOKENS} tokens on."
+    words = [f"{count} {name}" for name, count in Counter(names).most_common()]
+    return f"{counted(len(names), 'head')}: {', '.join(words)}."
+
+
+def evidence_words(role: Role, key_tokens: Tokens) -> str:
+    """What the head does that it is named for, beside the uniform head."""
+    if role.reason is not None:
+        return _seen(role.reason, key_tokens)
+    broad = next((one for one in role.evidence if one.role == "broad"), None)
+    if broad is not None:
+        entropy = f"its entropy is {percent(broad.value)} of the largest"
+        least = f"less than the {percent(BROAD)} of a broad one"
+        return f"Nothing takes it half of the way from a uniform head, and {entropy}, {least}."
+    return ""
+
+
+def why_not(role: Role, key_tokens: Tokens) -> str:
+    """The strongest other role, and what keeps the head from it."""
+    other = role.runner_up
+    if other is None:
+        return ""
+    seen = _seen(other, key_tokens)
+    way = other.way if other.way >= LEAST_WAY else 0.0
+    how_far = f"that is {percent(way)} of the way from a uniform head"
+    if other.way < ENOUGH:
+        return f"Not {other.role}: {seen[0].lower()}{seen[1:-1]}; {how_far}, and half is needed."
+    more = "says more" if other.role not in SHARPEST else "is further"
+    return f"Not {other.role}: {seen[0].lower()}{seen[1:-1]}; {how_far}, but {role.name} {more}."
+
+
+def _seen(one: Evidence, key_tokens: Tokens) -> str:
+    if one.role == "local":
+        return f"It looks {significant(one.value)} tokens away on average; a uniform head {significant(one.uniform)}."
+    if one.role == "broad":
+        return f"Its entropy is {percent(one.value)} of the largest; a uniform head’s is all of it."
+    where = GOES_TO.get(one.role) or f"to key {one.key} {quoted(key_tokens[one.key or 0])}"
+    return f"{percent(one.value)} of its attention goes {where}; a uniform head gives {percent(one.uniform)}."
+
+
+def roles_alt(roles: Sequence[Role], heads: range) -> str:
+    """Alt text of the picture of roles."""
+    words = ", ".join(f"head {head} {roles[head].name}" for head in heads[:16])
+    return f"How far each head is on the way to each role: {words}{', …' if len(heads) > 16 else ''}."

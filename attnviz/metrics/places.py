@@ -1,0 +1,68 @@
+"""Where a query looks, seen from its own place; each measure a value for each query, NaN where it is not defined."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from attnviz.core.rows import Rows
+from attnviz.metrics.baseline import where_defined
+from attnviz.registries import METRICS
+from attnviz.shapes import PerQuery
+
+
+def weight_beside(rows: Rows, offset: int) -> PerQuery:
+    """Weight that each query gives to the key at some place beside it; NaN where there is no such key."""
+    keys = rows.places + offset
+    inside = (keys >= rows.keys[0]) & (keys <= rows.keys[-1])
+    column = np.clip(keys - rows.keys[0], 0, len(rows.keys) - 1)
+    weights = np.where(inside, rows.weights[:, np.arange(len(keys)), column], 0.0)
+    exists = (keys >= 0) & (keys < rows.n_k) & (rows.n_allowed > 0)
+    return np.where(exists, weights, np.nan)
+
+
+@METRICS.register(
+    label="On the previous token",
+    group="Place",
+    source="Clark et al. 2019, section 3.1",
+    formula="w of key q − 1",
+)
+def previous_token(rows: Rows) -> PerQuery:
+    """How much of its attention a query gives to the token before it, from 0 to 1."""
+    return weight_beside(rows, -1)
+
+
+@METRICS.register(
+    label="On the token itself",
+    group="Place",
+    source="Clark et al. 2019, section 3.1",
+    formula="w of key q",
+)
+def own_token(rows: Rows) -> PerQuery:
+    """How much of its attention a query gives to its own place, from 0 to 1."""
+    return weight_beside(rows, 0)
+
+
+@METRICS.register(
+    label="On the next token",
+    group="Place",
+    source="Clark et al. 2019, section 3.1",
+    formula="w of key q + 1",
+)
+def next_token(rows: Rows) -> PerQuery:
+    """How much of its attention a query gives to the token after it, from 0 to 1."""
+    return weight_beside(rows, 1)
+
+
+@METRICS.register(
+    label="Mean distance back",
+    group="Distance",
+    source="Vig & Belinkov 2019, section 4.3",
+    unit="tokens",
+    formula="Σ w · (q − k)",
+)
+def distance_back(rows: Rows) -> PerQuery:
+    """How far back a query looks on average, counted in tokens; below 0 it looks ahead."""
+    reach = np.arange(rows.places[-1] - rows.keys[0], rows.places[0] - rows.keys[-1] - 1, -1)
+    distance = sliding_window_view(reach.astype(rows.weights.dtype), len(rows.keys))[::-1]
+    return where_defined(rows.weighted_sum(distance), rows)

@@ -1,0 +1,69 @@
+"""What is said of roles, computed from the data."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attnviz.figures import role_words
+from attnviz.metrics import Role, roles_of, survey
+from attnviz.metrics.roles import Evidence
+from tests.figures.traces import trace_of
+
+PREVIOUS = np.eye(5)[[0, 0, 1, 2, 3]]
+PARKED = np.eye(5)[[0] * 5] * 0.6 + 0.08
+TOKENS = tuple("abcde")
+
+
+def roles(*maps: np.ndarray) -> tuple[Role, ...]:
+    trace = trace_of(np.stack(maps), tokens=TOKENS)
+    return roles_of(trace, survey(trace))
+
+
+def test_heads_are_counted_by_their_role() -> None:
+    found = roles(PREVIOUS, PARKED, PREVIOUS)
+
+    assert role_words.roles_answer(found) == "3 heads: 2 previous token, 1 sink."
+    assert role_words.roles_alt(found, range(3)) == (
+        "How far each head is on the way to each role: head 0 previous token, head 1 sink, head 2 previous token."
+    )
+
+
+def test_the_evidence_stands_beside_the_uniform_head() -> None:
+    previous, parked = roles(PREVIOUS, PARKED)
+
+    assert role_words.evidence_words(previous, TOKENS) == (
+        "100 % of its attention goes to the token before; a uniform head gives 20.0 %."
+    )
+    assert role_words.evidence_words(parked, TOKENS) == (
+        "68.0 % of its attention goes to key 0 “a”; a uniform head gives 20.0 %."
+    )
+
+
+def test_a_runner_up_that_is_far_enough_lost_to_what_says_more() -> None:
+    (previous,) = roles(PREVIOUS)
+
+    assert role_words.why_not(previous, TOKENS) == (
+        "Not local: it looks 0.800 tokens away on average; a uniform head 1.60; that is 50.0 % of the way from a "
+        "uniform head, but previous token says more."
+    )
+
+
+def test_a_runner_up_that_is_not_far_enough_is_told_what_it_lacks() -> None:
+    role = Role("mixed", (Evidence("sink", 0.4, 0.2, 0.25, 3), Evidence("broad", 0.7, 1.0, 0.7)))
+
+    assert role_words.why_not(role, TOKENS) == (
+        "Not sink: 40.0 % of its attention goes to key 3 “d”; a uniform head gives 20.0 %; that is 25.0 % of the way "
+        "from a uniform head, and half is needed."
+    )
+    assert role_words.evidence_words(role, TOKENS) == (
+        "Nothing takes it half of the way from a uniform head, and its entropy is 70.0 % of the largest, less than the "
+        "90.0 % of a broad one."
+    )
+
+
+def test_of_too_short_a_text_nothing_is_said() -> None:
+    trace = trace_of(np.eye(3)[None])
+    found = roles_of(trace, survey(trace))
+
+    assert role_words.roles_answer(found) == "Too short to tell: heads can be told apart from 5 tokens on."
+    assert role_words.evidence_words(found[0], TOKENS) == role_words.why_not(found[0], TOKENS) == ""

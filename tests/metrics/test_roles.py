@@ -1,0 +1,147 @@
+"""A head gets the role it was made for, and none that it does not have."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnviz import AttentionConfig, attend, build_mask
+from attnviz.metrics import roles_of, survey, uniform_weights
+from attnviz.metrics.roles import ENOUGH, Role
+from attnviz.registries import MASKS
+from attnviz.registry import Spec
+from tests.figures.traces import trace_of
+from tests.strategies import mask_specs, seeds
+
+N = 12
+CAUSAL = np.tril(np.ones((N, N), dtype=bool))
+SINGLE = tuple("abcdefghijkl")
+TWICE = tuple("abcdefabcdef")
+
+
+def role(weights: np.ndarray, tokens: tuple[str, ...] = SINGLE, mask: np.ndarray | None = None) -> Role:
+    trace = trace_of(weights[None], mask, tokens=tokens)
+    (found,) = roles_of(trace, survey(trace))
+    return found
+
+
+def on(keys: list[int]) -> np.ndarray:
+    return np.eye(N)[keys]
+
+
+def beside(offset: int) -> np.ndarray:
+    return on([min(max(query + offset, 0), N - 1) for query in range(N)])
+
+
+def near(reach: int) -> np.ndarray:
+    places = np.arange(N)
+    close = np.abs(places[:, None] - places) <= reach
+    return close / close.sum(axis=1, keepdims=True)
+
+
+SAME = np.array([[a == b for b in TWICE] for a in TWICE]) / 2
+INDUCTION = on([0] * 6 + [1, 2, 3, 4, 5, 6])
+MADE = {
+    "previous token": (beside(-1), SINGLE),
+    "next token": (beside(1), SINGLE),
+    "own place": (np.eye(N), SINGLE),
+    "same word": (SAME, TWICE),
+    "induction": (INDUCTION, TWICE),
+    "sink": (on([0] * N), SINGLE),
+    "local": (near(1), SINGLE),
+    "broad": (np.full((N, N), 1 / N), SINGLE),
+    "mixed": (on([5, 9, 3, 11, 0, 7, 2, 10, 4, 1, 8, 6]), SINGLE),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_head_made_for_a_role_gets_it_with_its_evidence(name: str) -> None:
+    weights, tokens = MADE[name]
+
+    found = role(weights, tokens)
+
+    assert found.name == name
+    if name == "mixed":
+        assert found.reason is None
+        assert found.runner_up is not None
+        assert found.runner_up.way < ENOUGH
+    else:
+        assert found.reason is not None
+        assert found.reason.role == name
+
+
+@pytest.mark.parametrize("key", [0, 4, N - 1])
+def test_a_sink_may_be_any_key(key: int) -> None:
+    found = role(on([key] * N))
+
+    assert found.name == "sink"
+    assert found.reason is not None
+    assert found.reason.key == key
+    assert (found.reason.value, found.reason.uniform) == (1, pytest.approx(1 / N))
+
+
+def test_an_identity_head_and_a_previous_token_head_are_not_called_induction() -> None:
+    assert role(np.eye(N), TWICE).name == "own place"
+    assert role(beside(-1), TWICE).name == "previous token"
+
+
+def test_a_uniform_causal_head_is_no_sink_though_the_first_key_gets_most() -> None:
+    weights = uniform_weights(CAUSAL[None])[0]
+    assert weights[:, 0].mean() > 0.25
+
+    assert role(weights, mask=CAUSAL).name == "broad"
+
+
+def test_an_upper_case_letter_makes_no_other_word() -> None:
+    tokens = ("The", "cat", "saw", "the", "dog", "and", "THE", "cow", "x", "y", "z", "w")
+    places = np.array([[a.casefold() == b.casefold() for b in tokens] for a in tokens])
+
+    assert role(places / places.sum(axis=1, keepdims=True), tokens).name == "same word"
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_too_few_tokens_are_too_short_to_tell(n: int) -> None:
+    trace = trace_of(np.eye(n)[None])
+
+    assert roles_of(trace, survey(trace)) == (Role("too short to tell", ()),)
+
+
+@given(specs=mask_specs(), n=st.integers(5, 24))
+def test_a_uniform_head_is_called_broad_under_every_mask(specs: tuple[Spec, ...], n: int) -> None:
+    mask = build_mask(specs, n, n)
+    trace = trace_of(uniform_weights(mask[None]), mask)
+
+    (found,) = roles_of(trace, survey(trace))
+
+    sees_several = (mask.sum(axis=1) > 1).any()
+    assert found.name == ("broad" if sees_several else "mixed")
+    assert all(abs(one.way) < 1e-9 for one in found.evidence if one.role != "broad")
+
+
+@given(seed=seeds)
+def test_permuting_the_heads_permutes_the_roles(seed: int) -> None:
+    weights = np.stack([weights for weights, tokens in MADE.values() if tokens == SINGLE])
+    order = np.random.default_rng(seed).permutation(len(weights))
+
+    def names(heads: np.ndarray) -> list[str]:
+        trace = trace_of(heads)
+        return [one.name for one in roles_of(trace, survey(trace))]
+
+    assert names(weights[order]) == [names(weights)[place] for place in order]
+
+
+@pytest.mark.parametrize("mask", ["full", "causal"])
+def test_designed_heads_are_called_what_they_were_designed_for(mask: str) -> None:
+    words = ("the", "cat", "saw", "the", "dog", "and", "the", "dog", "saw", "the", "cat", "again")
+    trace = attend(AttentionConfig(words, d_model=128, n_heads=8, masks=(MASKS[mask].spec(),)))
+
+    names = [one.name for one in roles_of(trace, survey(trace))]
+
+    assert names[0] == names[6] == "same word"
+    assert names[1] == names[7] == "previous token"
+    assert names[3] == "sink"
+    assert names[5] == "broad"
+    if mask == "full":
+        assert names[2] == "next token"
