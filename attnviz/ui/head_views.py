@@ -66,7 +66,7 @@ def measure(scenario: Scenario, layer: Layer, head: int) -> None:
         ),
     )
     frame, labels = measure_table(entry, layer.roles, found)
-    shown, caption = _few(head, len(frame))
+    shown, caption = panels.heads_in_table(head, len(frame))
     show.table(
         frame,
         shown,
@@ -103,7 +103,7 @@ def roles(scenario: Scenario, layer: Layer, head: int) -> None:
             "why_not": [role_words.why_not(role, trace.key_tokens) for role in found],
         }
     )
-    shown, caption = _few(head, len(found))
+    shown, caption = panels.heads_in_table(head, len(found))
     show.table(
         frame,
         shown,
@@ -116,10 +116,3 @@ def roles(scenario: Scenario, layer: Layer, head: int) -> None:
         file_name="attnviz-roles.csv",
         strong=head,
     )
-
-
-def _few(head: int, n_heads: int) -> tuple[slice, str]:
-    """Heads that a table shows, and what is said where these are not all."""
-    heads = heads_shown(head, n_heads)
-    note = f" Heads {heads[0]} to {heads[-1]} of {n_heads} are shown; the file has all." if len(heads) < n_heads else ""
-    return slice(heads.start, heads.stop), note

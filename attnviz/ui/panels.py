@@ -232,16 +232,21 @@ def heads_table(layer: Layer, head: int) -> None:
         unit = f" ({metric.unit})" if metric.unit else ""
         labels[column_name(metric)] = f"{metric.label}{unit}"
         labels[f"{column_name(metric)}_uniform"] = "uniform"
-    heads = heads_shown(head, len(frame))
+    shown, note = heads_in_table(head, len(frame))
     caption = "Means over the queries. “uniform”: the same measure for a head that is uniform over the allowed keys."
-    if len(heads) < len(frame):
-        caption += f" Heads {heads[0]} to {heads[-1]} of {len(frame)} are shown; the file has all."
     show.table(
         frame,
-        slice(heads.start, heads.stop),
+        shown,
         title="The heads in numbers",
-        caption=caption,
+        caption=f"{caption}{note}",
         strong=head,
         labels=labels,
         file_name="attnviz-heads.csv",
     )
+
+
+def heads_in_table(head: int, n_heads: int) -> tuple[slice, str]:
+    """Heads that a table shows, and what its caption says where these are not all."""
+    heads = heads_shown(head, n_heads)
+    note = f" Heads {heads[0]} to {heads[-1]} of {n_heads} are shown; the file has all." if len(heads) < n_heads else ""
+    return slice(heads.start, heads.stop), note
