@@ -6,10 +6,10 @@ A measure gets some rows of some heads at a time, and so works on maps of any le
 from __future__ import annotations
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from attnviz.core.rows import Rows
 from attnviz.metrics.baseline import where_defined
+from attnviz.metrics.places import mean_of_offset
 from attnviz.registries import METRICS
 from attnviz.shapes import PerQuery
 
@@ -117,6 +117,16 @@ def mean_distance(rows: Rows) -> PerQuery:
     -----
     sum_k w |q - k|, the query's place aligned to the end of the keys.
     """
-    reach = np.arange(rows.keys[0] - rows.places[-1], rows.keys[-1] - rows.places[0] + 1)
-    distance = sliding_window_view(np.abs(reach).astype(rows.weights.dtype), len(rows.keys))[::-1]
-    return where_defined(rows.weighted_sum(distance), rows)
+    return mean_of_offset(rows, np.abs)
+
+
+@METRICS.register(
+    label="Mean distance back",
+    group="Distance",
+    source="Vig & Belinkov 2019, section 4.3",
+    unit="tokens",
+    formula="Σ w · (q − k)",
+)
+def distance_back(rows: Rows) -> PerQuery:
+    """How far back a query looks on average, counted in tokens; below 0 it looks ahead."""
+    return mean_of_offset(rows, np.negative)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
@@ -19,6 +21,13 @@ def weight_beside(rows: Rows, offset: int) -> PerQuery:
     weights = np.where(inside, rows.weights[:, np.arange(len(keys)), column], 0.0)
     exists = (keys >= 0) & (keys < rows.n_k) & (rows.n_allowed > 0)
     return np.where(exists, weights, np.nan)
+
+
+def mean_of_offset(rows: Rows, values_of: Callable[[np.ndarray], np.ndarray]) -> PerQuery:
+    """Mean, under each query's attention, of a function of how many places after the query a key stands."""
+    offsets = np.arange(rows.keys[0] - rows.places[-1], rows.keys[-1] - rows.places[0] + 1)
+    values = sliding_window_view(values_of(offsets).astype(rows.weights.dtype), len(rows.keys))[::-1]
+    return where_defined(rows.weighted_sum(values), rows)
 
 
 @METRICS.register(
@@ -52,17 +61,3 @@ def own_token(rows: Rows) -> PerQuery:
 def next_token(rows: Rows) -> PerQuery:
     """How much of its attention a query gives to the token after it, from 0 to 1."""
     return weight_beside(rows, 1)
-
-
-@METRICS.register(
-    label="Mean distance back",
-    group="Distance",
-    source="Vig & Belinkov 2019, section 4.3",
-    unit="tokens",
-    formula="Σ w · (q − k)",
-)
-def distance_back(rows: Rows) -> PerQuery:
-    """How far back a query looks on average, counted in tokens; below 0 it looks ahead."""
-    reach = np.arange(rows.places[-1] - rows.keys[0], rows.places[0] - rows.keys[-1] - 1, -1)
-    distance = sliding_window_view(reach.astype(rows.weights.dtype), len(rows.keys))[::-1]
-    return where_defined(rows.weighted_sum(distance), rows)

@@ -7,7 +7,8 @@ import pytest
 
 from attnviz.core.rows import rows_of
 from attnviz.metrics import uniform_weights
-from attnviz.metrics.places import distance_back, next_token, own_token, previous_token
+from attnviz.metrics.patterns import distance_back
+from attnviz.metrics.places import next_token, own_token, previous_token
 from attnviz.metrics.spread import effective_keys, gini, hoyer, keys_for_most
 from tests.reference import golden
 
