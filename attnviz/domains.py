@@ -40,3 +40,16 @@ class Text:
     longest: int
     check: Callable[[str], object] | None = None
     examples: tuple[str, ...] = ()
+
+    def checked(self, text: str) -> str:
+        """The text, cut to its longest.
+
+        Raises
+        ------
+        SettingError
+            If it means nothing; no text at all always does.
+        """
+        cut = text[: self.longest]
+        if self.check is not None and cut:
+            self.check(cut)
+        return cut

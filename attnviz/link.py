@@ -45,11 +45,11 @@ def from_query(query: Mapping[str, str]) -> tuple[Scenario, list[str]]:
                 chosen[name], wrong = domain.parse(usual.name if text is None else text, params)
                 problems += [_named(name, error) for error in wrong]
             elif text is not None:
-                chosen[name] = text[: domain.longest] if isinstance(domain, Text) else PARAMS[name].parse(text)
                 if isinstance(domain, Text) and len(text) > domain.longest:
                     problems.append(
                         f"`{name}` has {len(text):,} characters; only the first {domain.longest:,} are used."
                     )
+                chosen[name] = domain.checked(text) if isinstance(domain, Text) else PARAMS[name].parse(text)
         except AttnvizError as error:
             problems.append(_named(name, error))
     problems += [f"`{shortened(name)}` is not a setting." for name in left]

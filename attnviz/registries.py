@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     MaskRule: TypeAlias = Registry[Concatenate[QIndex, KIndex, ...], Mask | HeadMask]
     PositionMethod: TypeAlias = Registry[Concatenate[PositionShape, ...], Positional]
     Recipe: TypeAlias = Registry[Concatenate[Columns, ...], DesignedHead]
-    Metric: TypeAlias = Registry[[Rows], PerQuery]
+    Metric: TypeAlias = Registry[Concatenate[Rows, ...], PerQuery]
     Similarity: TypeAlias = Registry[[Weights], HeadPairs]
 
 MASKS: MaskRule = Registry("mask", groups=("Structure", "Sparsity", "Padding"))

@@ -10,11 +10,13 @@ from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, get_args, get_type_hints
 
+from attnviz import picks
 from attnviz.core.config import AttentionConfig, check_groups, check_heads, divisors
 from attnviz.core.text import numbered, words_of
 from attnviz.errors import NothingYetError, SettingError, broken_rule
+from attnviz.masks.lists import LONGEST_TEXT, whole_numbers
 from attnviz.menu import Menu
-from attnviz.registries import MASKS, METRICS, POSITIONS
+from attnviz.registries import MASKS, METRICS, POSITIONS, SIMILARITIES
 from attnviz.registry import Annotated, Choice, Param, Range, Spec, Text, format_value
 from attnviz.shapes import Tokens
 
@@ -38,7 +40,8 @@ STAGES = (
 )
 STEP_VIEWS = ("row", "what_if", "scaling")
 MASK_VIEWS = ("together", "gallery", "depth", "polarity", "order", "code")
-HEADS_VIEWS = ("alike", "measure", "roles")
+HEADS_VIEWS = ("alike", "measure", "roles", "rank", "removal", "adaptive", "number", "layers", "table")
+LAYERS_VIEWS = ("lines", "rollout", "flow")
 POSITION_VIEWS = ("effect", "similarity", "shuffled", "beyond")
 D_MODELS = (2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
 
@@ -70,10 +73,21 @@ class Scenario:
         What is shown of the mask, and through how many layers of it tokens may look.
     position_view, compared, trained_length
         What is shown of the positions, the method beside them, and the longest text that a model was trained on.
-    heads_view, measure
-        What is shown of the heads, and which measure of them.
+    heads_view, scope, measure, similarity
+        What is shown of the heads, of the chosen layer or of all of them, and which measure of heads and of pairs.
+    other_layer, other, beside
+        The head beside the chosen one, and the link of a setting beside the present one; empty for none.
+    removed, stand_in
+        Heads that are switched off, and whether nothing or their mean over the queries takes their place.
+    kept_share, gate_by
+        Share of the output that the fewest heads are to hold, for each query or for all together.
+    layers_view, drawn
+        What is shown across layers, and whose lines: `head`, the chosen one, or `all` of its layer.
     scale, shared_scale
         Colours, and whether all heads share one range.
+    hidden, row_scale, log_scale
+        Keys left out of the pictures of weights, and whether each row has its own range and colours follow the
+        logarithm of the weights.
 
     Raises
     ------
@@ -114,9 +128,23 @@ class Scenario:
     compared: Annotated[Spec, Menu(POSITIONS)] = field(default_factory=lambda: POSITIONS["rotary"].spec())
     trained_length: Annotated[int, Range(1, 4096, unit="tokens")] = 32
     heads_view: Annotated[str, Choice(HEADS_VIEWS)] = "alike"
-    measure: Annotated[str, Choice(tuple(METRICS.names()))] = "entropy"
+    scope: Annotated[str, Choice(("layer", "all"))] = "layer"
+    measure: Annotated[Spec, Menu(METRICS)] = field(default_factory=lambda: METRICS["entropy"].spec())
+    similarity: Annotated[Spec, Menu(SIMILARITIES)] = field(default_factory=lambda: SIMILARITIES["cosine"].spec())
+    other_layer: Annotated[int, Range(0, 63)] = 0
+    other: Annotated[int, Range(0, 2047)] = 1
+    beside: Annotated[str, Text(MAX_CHARACTERS)] = ""
+    removed: Annotated[str, Text(picks.LONGEST, picks.heads_in, ("3", "0, 5.11"))] = ""
+    stand_in: Annotated[str, Choice(("zero", "mean"))] = "zero"
+    kept_share: Annotated[float, Range(0.05, 1, step=0.05)] = 0.8
+    gate_by: Annotated[str, Choice(("query", "sentence"))] = "query"
+    layers_view: Annotated[str, Choice(LAYERS_VIEWS)] = "lines"
+    drawn: Annotated[str, Choice(("head", "all"))] = "all"
     scale: Annotated[str, Choice(("single hue", "viridis", "cividis"))] = "single hue"
     shared_scale: Annotated[bool, None] = True
+    hidden: Annotated[str, Text(LONGEST_TEXT, whole_numbers("hidden", 0, LONGEST - 1), ("0", "0, 12"))] = ""
+    row_scale: Annotated[bool, None] = False
+    log_scale: Annotated[bool, None] = False
 
     def __post_init__(self) -> None:
         for name, domain in DOMAINS.items():
@@ -127,6 +155,8 @@ class Scenario:
                 if len(value) > domain.longest:
                     rule = f"must have at most {domain.longest:,} characters"
                     raise SettingError(broken_rule(name, rule, f"{len(value):,}", "Shorten it."))
+                if domain.check is not None and value:
+                    domain.check(value)
             else:
                 PARAMS[name].check(value)
         check_heads(self.n_heads, self.d_model)

@@ -14,4 +14,4 @@ def heads(scenario: Scenario) -> None:
 
     with st.columns(3)[0]:
         head = controls.head_picker(layer)
-    head_views.chosen(scenario, layer, head)
+    head_views.chosen(scenario, shown, head)

@@ -30,7 +30,8 @@ def scenarios(draw: st.DrawFn) -> Scenario:
         if isinstance(domain, Menu):
             chosen[name] = draw(st.sampled_from(domain.names()).flatmap(lambda e, d=domain: specs(d.registry[e])))
         elif isinstance(domain, Text):
-            chosen[name] = draw(st.text(max_size=40))
+            meant = st.sampled_from(("", *domain.examples))
+            chosen[name] = draw(meant if domain.check else st.text(max_size=40))
         else:
             chosen[name] = draw(values(PARAMS[name]))
     chosen["n_heads"] = draw(st.sampled_from(divisors(chosen["d_model"])))

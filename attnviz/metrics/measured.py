@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from attnviz.core.rows import Rows
 from attnviz.core.trace import AttentionTrace
 from attnviz.metrics.baseline import uniform_rows
 from attnviz.registries import METRICS
+from attnviz.registry import Spec
 from attnviz.shapes import PerQuery, UniformPerQuery
 
 
@@ -22,24 +24,24 @@ class Measured:
     uniform: UniformPerQuery
 
 
-def measured(trace: AttentionTrace, name: str, on_progress: Callable[[float], None] | None = None) -> Measured:
+def measured(trace: AttentionTrace, spec: Spec, on_progress: Callable[[float], None] | None = None) -> Measured:
     """A registered measure of all heads, in one pass that never holds a whole map.
 
     Parameters
     ----------
     trace
         A layer; of a long one the rows are computed on the way and not kept.
-    name
-        Name of the measure in `METRICS`.
+    spec
+        A measure of `METRICS`, with its parameters.
     on_progress
         Told the share of the rows that is done, from 0 to 1.
 
     Raises
     ------
-    UnknownNameError
-        If no measure has this name.
+    UnknownNameError, SettingError
+        If no measure has this name, or a parameter breaks its rule.
     """
-    function = METRICS[name].function
+    function = partial(METRICS[spec.name].function, **dict(METRICS.check(spec).params))
 
     def work(rows: Rows, which: range) -> tuple[range, PerQuery, UniformPerQuery]:
         return which, function(rows), function(uniform_rows(rows))

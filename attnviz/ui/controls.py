@@ -15,7 +15,7 @@ from attnviz.menu import Menu
 from attnviz.registry import Spec
 from attnviz.scenario import D_MODELS, DOMAINS, PARAMS, Scenario
 from attnviz.ui import session
-from attnviz.ui.compute import Layer
+from attnviz.ui.layer import Layer
 from attnviz.ui.parameters import parameter
 from attnviz.ui.variants import second_input, variants
 

@@ -12,7 +12,7 @@ from attnviz.metrics.reach import Reach
 from attnviz.numbers import counted
 from attnviz.scenario import PARAMS, Scenario
 from attnviz.ui import session, show
-from attnviz.ui.compute import Layer
+from attnviz.ui.layer import Layer
 from attnviz.ui.live import Words
 from attnviz.ui.mask_panels import MOST_TOKENS, is_cross, reach_of
 from attnviz.ui.parameters import parameter

@@ -12,7 +12,7 @@ from attnviz.registries import MASKS
 from attnviz.registry import Spec
 from attnviz.scenario import Scenario
 from attnviz.ui import compute, session, show
-from attnviz.ui.compute import Layer
+from attnviz.ui.layer import Layer
 from attnviz.ui.live import Words
 from attnviz.ui.mask_panels import MOST_TOKENS
 

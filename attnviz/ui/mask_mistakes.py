@@ -17,7 +17,7 @@ from attnviz.metrics.mistakes import misread, row_masked_after, row_under, sums_
 from attnviz.scenario import Scenario
 from attnviz.shapes import Mask, MaskRow, PerKey
 from attnviz.ui import session, show
-from attnviz.ui.compute import Layer
+from attnviz.ui.layer import Layer
 from attnviz.ui.live import Words
 from attnviz.ui.mask_panels import MOST_TOKENS, is_cross
 

@@ -11,7 +11,7 @@ from attnviz.masks import build_mask, padded_position_ids
 from attnviz.metrics.reach import Reach
 from attnviz.scenario import Scenario
 from attnviz.ui import compute, drawing, mask_rule, session, show
-from attnviz.ui.compute import Layer
+from attnviz.ui.layer import Layer
 from attnviz.ui.live import Words
 
 MOST_TOKENS = 512

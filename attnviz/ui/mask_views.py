@@ -10,7 +10,7 @@ from attnviz.masks import build_mask, flex_attention_code, numpy_code, sdpa_code
 from attnviz.registries import MASKS
 from attnviz.scenario import Scenario
 from attnviz.ui import controls, mask_depth, mask_gallery, mask_mistakes, session, show
-from attnviz.ui.compute import Layer
+from attnviz.ui.layer import Layer
 from attnviz.ui.live import Words
 from attnviz.ui.mask_panels import MOST_TOKENS
 

@@ -25,7 +25,7 @@ from attnviz.scenario import Scenario
 from attnviz.steps import Focus
 from attnviz.tables import column_name
 from attnviz.ui import navigation, session, show
-from attnviz.ui.compute import Layer
+from attnviz.ui.layer import Layer
 from attnviz.ui.live import Words
 
 

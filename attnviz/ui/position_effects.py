@@ -19,7 +19,7 @@ from attnviz.registries import POSITIONS
 from attnviz.scenario import Scenario
 from attnviz.shapes import Embedded
 from attnviz.ui import controls, position_parts, session, show
-from attnviz.ui.compute import Layer
+from attnviz.ui.layer import Layer
 from attnviz.ui.live import Words
 from attnviz.ui.position_methods import (
     chosen_method,

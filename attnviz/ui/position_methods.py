@@ -18,7 +18,7 @@ from attnviz.registry import Spec
 from attnviz.scenario import PARAMS, Scenario
 from attnviz.shapes import Embedded, PositionIds
 from attnviz.ui import controls
-from attnviz.ui.compute import Layer
+from attnviz.ui.layer import Layer
 from attnviz.ui.parameters import parameter
 from attnviz.ui.show import marked, sentence
 

@@ -28,7 +28,7 @@ from attnviz.scenario import Scenario
 from attnviz.shapes import Tokens
 from attnviz.tables import shuffled_table
 from attnviz.ui import compute, controls, session, show
-from attnviz.ui.compute import Layer
+from attnviz.ui.layer import Layer
 from attnviz.ui.live import Words
 from attnviz.ui.position_effects import effect
 from attnviz.ui.position_methods import (

@@ -10,7 +10,8 @@ import streamlit as st
 
 from attnviz.metrics import Measured
 from attnviz.numbers import counted, percent
-from attnviz.ui.compute import Layer
+from attnviz.registry import Spec
+from attnviz.ui.layer import Layer
 
 LONG = 1 << 27
 PAUSE = 0.1
@@ -27,10 +28,10 @@ def survey(layer: Layer) -> None:
         layer.survey(tell)
 
 
-def measured(layer: Layer, name: str) -> Measured:
+def measured(layer: Layer, spec: Spec) -> Measured:
     """A measure of all heads of a layer, with a bar as `survey` has one."""
     with _bar(layer) as tell:
-        return layer.measured(name, tell)
+        return layer.measured(spec, tell)
 
 
 @contextmanager

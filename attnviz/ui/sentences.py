@@ -9,7 +9,7 @@ from attnviz.cost import attention_cost
 from attnviz.numbers import counted, duration, scaled
 from attnviz.registries import MASKS, POSITIONS
 from attnviz.scenario import Scenario
-from attnviz.ui.compute import Shown
+from attnviz.ui.layer import Shown
 from attnviz.ui.show import marked
 
 

@@ -9,7 +9,7 @@ from attnviz.figures.groups import MOST_HEADS
 from attnviz.scenario import Scenario
 from attnviz.steps import Focus, Stage, stage_of
 from attnviz.ui import session, show
-from attnviz.ui.compute import Layer
+from attnviz.ui.layer import Layer
 from attnviz.ui.live import Words
 
 SORTED = "terms_sorted"

@@ -49,10 +49,10 @@ def _value(state: State, name: str) -> Value:
     value = state.get(name, getattr(Scenario, name))
     if name not in PARAMS:
         return value
-    if PARAMS[name].domain is None and PARAMS[name].kind is str:
-        domain = DOMAINS[name]
-        return str(value or "")[: getattr(domain, "longest", None)]
+    domain = DOMAINS[name]
     try:
+        if isinstance(domain, Text):
+            return domain.checked(str(value or ""))
         return PARAMS[name].check(value)
     except AttnvizError:
         return PARAMS[name].default

@@ -11,6 +11,7 @@ from attnviz.core.rows import rows_of
 from attnviz.errors import UnknownNameError
 from attnviz.metrics import measured, uniform_weights
 from attnviz.registries import MASKS, METRICS
+from attnviz.registry import Spec
 from tests.strategies import in_small_blocks
 
 CONFIG = AttentionConfig(tuple("abcdefghijkl"), masks=(MASKS["causal"].spec(),), n_heads=4, projections="random")
@@ -24,7 +25,7 @@ def test_a_measure_in_rows_is_that_of_the_whole_maps(name: str, monkeypatch: pyt
     told: list[float] = []
 
     with in_small_blocks(96):
-        found = measured(attend(CONFIG), name, told.append)
+        found = measured(attend(CONFIG), METRICS[name].spec(), told.append)
 
     np.testing.assert_allclose(found.values, function(rows_of(whole.weights, whole.mask)), rtol=1e-5, atol=1e-6)
     even = function(rows_of(uniform_weights(whole.mask), whole.mask))
@@ -35,4 +36,4 @@ def test_a_measure_in_rows_is_that_of_the_whole_maps(name: str, monkeypatch: pyt
 
 def test_an_unknown_measure_is_named() -> None:
     with pytest.raises(UnknownNameError, match="`metric` must be a known name; got metric=fame"):
-        measured(attend(CONFIG), "fame")
+        measured(attend(CONFIG), Spec("fame"))
