@@ -27,7 +27,7 @@ from attnviz.masks import (
     sdpa_code,
     toggled,
 )
-from attnviz.metrics import uniform_weights
+from attnviz.metrics import measured, uniform_weights
 from attnviz.positions import alibi_slopes, rotate, sinusoidal_table
 from attnviz.registries import MASKS, METRICS, POSITIONS, RECIPES, SIMILARITIES
 
@@ -47,6 +47,7 @@ __all__ = [
     "encode_drawing",
     "flex_attention_code",
     "masked_softmax",
+    "measured",
     "merge_heads",
     "numpy_code",
     "rotate",

@@ -76,7 +76,8 @@ class Scenario:
     heads_view, scope, measure, similarity
         What is shown of the heads, of the chosen layer or of all of them, and which measure of heads and of pairs.
     other_layer, other, beside
-        The head beside the chosen one, and the link of a setting beside the present one; empty for none.
+        The head beside the chosen one, −1 for the one most like it, and the link of a setting beside the present one;
+        empty for none.
     removed, stand_in
         Heads that are switched off, and whether nothing or their mean over the queries takes their place.
     kept_share, gate_by
@@ -132,7 +133,7 @@ class Scenario:
     measure: Annotated[Spec, Menu(METRICS)] = field(default_factory=lambda: METRICS["entropy"].spec())
     similarity: Annotated[Spec, Menu(SIMILARITIES)] = field(default_factory=lambda: SIMILARITIES["cosine"].spec())
     other_layer: Annotated[int, Range(0, 63)] = 0
-    other: Annotated[int, Range(0, 2047)] = 1
+    other: Annotated[int, Range(-1, 2047)] = -1
     beside: Annotated[str, Text(MAX_CHARACTERS)] = ""
     removed: Annotated[str, Text(picks.LONGEST, picks.heads_in, ("3", "0, 5.11"))] = ""
     stand_in: Annotated[str, Choice(("zero", "mean"))] = "zero"
@@ -175,6 +176,7 @@ class Scenario:
         SettingError
             If there is no word in the text or the setting is too large.
         """
+        removed = picks.heads_of_layer(picks.heads_in(self.removed), 0, self.n_heads)
         return AttentionConfig(
             tokens=self._tokens(self.text, self.n_tokens, "x"),
             key_tokens=self._tokens(self.key_text, self.n_keys, "y") if self.cross else None,
@@ -192,6 +194,8 @@ class Scenario:
             sinks=self.sinks,
             dropout=self.dropout,
             seed=self.seed,
+            removed=removed,
+            stand_in=self.stand_in if removed else "zero",
         )
 
     def _tokens(self, text: str, length: int, letter: str) -> Tokens:
@@ -225,7 +229,8 @@ for _name, _hint in get_type_hints(Scenario, include_extras=True).items():
     _field = next(item for item in fields(Scenario) if item.name == _name)
     if _field.default is not MISSING:
         _domain = DOMAINS[_name]
-        PARAMS[_name] = Param(_name, _kind, _field.default, _domain if isinstance(_domain, Range | Choice) else None)
+        _is_range = isinstance(_domain, Range | Choice | Text)
+        PARAMS[_name] = Param(_name, _kind, _field.default, _domain if _is_range else None)
 
 
 def _link_parts(scenario: Scenario) -> Iterator[tuple[str, str]]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from io import BytesIO
 
 import numpy as np
 import pandas as pd
 
 from attnviz.core.shuffling import Shuffled
 from attnviz.core.trace import AttentionTrace
-from attnviz.metrics import Measured, Survey, mean_over_queries
-from attnviz.registries import METRICS
-from attnviz.registry import Entry
-from attnviz.shapes import PerQuery
+from attnviz.metrics import Measured, Survey, mean_over_queries, measure_label
+from attnviz.metrics.ranks import COUNTS
+from attnviz.metrics.spectra import LayerSpectra
+from attnviz.metrics.sweep import Sweep
+from attnviz.registries import METRICS, SPECTRA
+from attnviz.registry import Entry, Spec
+from attnviz.shapes import PerHead, PerQuery
 from attnviz.steps.row import QueryRow
 
 
@@ -49,11 +53,9 @@ def head_summary(roles: Sequence[str], found: Survey) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def measure_table(
-    metric: Entry[..., PerQuery], roles: Sequence[str], found: Measured
-) -> tuple[pd.DataFrame, dict[str, str]]:
+def measure_table(spec: Spec, roles: Sequence[str], found: Measured) -> tuple[pd.DataFrame, dict[str, str]]:
     """A row a head: the mean, least and largest of a measure over the queries, and the mean of the uniform head."""
-    n_heads = len(roles)
+    n_heads, metric = len(roles), METRICS[spec.name]
     unit, column = f" ({metric.unit})" if metric.unit else "", column_name(metric)
     defined = ~np.isnan(found.values)
     low, high = (np.where(defined, found.values, empty) for empty in (np.inf, -np.inf))
@@ -69,8 +71,143 @@ def measure_table(
         f"{column}_uniform": np.broadcast_to(mean_over_queries(found.uniform), (n_heads,)),
         **dict(ends),
     }
-    titles = ("Head", *(("Role",) if any(roles) else ()), f"{metric.label}{unit}", "uniform", "least", "most")
+    titles = ("Head", *(("Role",) if any(roles) else ()), f"{measure_label(spec)}{unit}", "uniform", "least", "most")
     return pd.DataFrame(columns), dict(zip(columns, titles, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredLayer:
+    """A layer of which measures are known.
+
+    Attributes
+    ----------
+    layer
+        Which one it is.
+    roles
+        What each of its heads is called; may be empty.
+    specs, found
+        Measures, and what each gives.
+    """
+
+    layer: int
+    roles: Sequence[str]
+    specs: Sequence[Spec]
+    found: Sequence[Measured]
+
+
+def tidy_table(layers: Sequence[MeasuredLayer]) -> pd.DataFrame:
+    """A row for each layer, head and measure: the mean over the queries beside that of the uniform head.
+
+    Notes
+    -----
+    `measure` is what it is called, with its parameters, and `name` what `METRICS` has it under; NaN where it is not
+    defined for any query.
+    """
+    each = [
+        (one, METRICS[spec.name], measure_label(spec), found)
+        for one in layers
+        for spec, found in zip(one.specs, one.found, strict=True)
+    ]
+    values = [mean_over_queries(found.values) for *_, found in each]
+    even = [mean_over_queries(found.uniform) for *_, found in each]
+    n_heads = [len(one.roles) for one, *_ in each]
+    return pd.DataFrame(
+        {
+            "layer": np.repeat([one.layer for one, *_ in each], n_heads),
+            "head": np.concatenate([np.arange(count) for count in n_heads]),
+            "role": [role for one, *_ in each for role in one.roles],
+            "measure": np.repeat([label for _, _, label, _ in each], n_heads),
+            "value": np.concatenate(values),
+            "baseline": np.concatenate([np.broadcast_to(*pair) for pair in zip(even, n_heads, strict=True)]),
+            "unit": np.repeat([metric.unit for _, metric, *_ in each], n_heads),
+            "source": np.repeat([metric.source for _, metric, *_ in each], n_heads),
+            "name": np.repeat([metric.name for _, metric, *_ in each], n_heads),
+        }
+    )
+
+
+def as_parquet(frame: pd.DataFrame) -> bytes:
+    """A table as a Parquet file."""
+    file = BytesIO()
+    frame.to_parquet(file, index=False)
+    return file.getvalue()
+
+
+def rounded(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same table with three significant digits.
+
+    >>> rounded(pd.DataFrame({"head": [0, 1], "value": [0.123456, 1234.5]}))["value"].tolist()
+    [0.123, 1230.0]
+    """
+    numbers = frame.select_dtypes("float")
+    digits = np.floor(np.log10(np.abs(numbers.where(numbers != 0, 1.0))))
+    step = 10.0 ** (2 - digits)
+    return frame.assign(**{str(name): np.round(numbers[name] * step[name]) / step[name] for name in numbers})
+
+
+def rank_table(
+    roles: Sequence[str], found: LayerSpectra, more: Mapping[str, tuple[str, PerHead]]
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """A row a head: every measure of singular values, of its scores, its weights and the uniform head's.
+
+    Parameters
+    ----------
+    roles
+        What each head is called; may be empty.
+    found
+        Singular values of scores and weights.
+    more
+        Headings and values of further columns, by their names.
+    """
+    n_heads = len(roles)
+    columns: dict[str, object] = {"head": np.arange(n_heads)}
+    labels = {"head": "Head"}
+    if any(roles):
+        columns["role"], labels["role"] = list(roles), "Role"
+    for start, before, spectra in (("score", "Scores: ", found.scores), ("weight", "Weights: ", found.weights)):
+        for entry in SPECTRA:
+            name = f"{start}_{entry.name}"
+            columns[name] = _counted(entry.name, entry.function(spectra))
+            labels[name] = f"{before}{entry.label[:1].lower()}{entry.label[1:]}"
+            if start == "weight":
+                even = np.broadcast_to(entry.function(found.uniform), (n_heads,))
+                columns[f"{name}_uniform"] = _counted(entry.name, even)
+                labels[f"{name}_uniform"] = "uniform"
+    for name, (heading, values) in more.items():
+        columns[name], labels[name] = values, heading
+    return pd.DataFrame(columns), labels
+
+
+def _counted(name: str, values: PerHead) -> object:
+    """Values of a measure of singular values, as whole numbers where they count something."""
+    if name not in COUNTS:
+        return values
+    return pd.array([None if np.isnan(value) else int(value) for value in values], dtype="Int64")
+
+
+SWEEP_LABELS = {
+    "n_heads": "Heads",
+    "d_head": "d_head",
+    "rank_bound": "Most directions",
+    "score_rank": "Scores: rank",
+    "weight_rank": "Weights: rank",
+    "score_effective_rank": "Scores: effective rank",
+    "weight_effective_rank": "Weights: effective rank",
+    "uniform_effective_rank": "uniform",
+    "entropy_share": "Entropy (share)",
+    "uniform_entropy_share": "uniform",
+    "mean_cosine": "Cosine",
+    "n_pairs": "Pairs",
+    "n_alike_pairs": "Pairs above 0.9",
+    "n_parameters": "Parameters",
+    "score_flops": "Scores (FLOP)",
+    "weight_bytes": "Weights (bytes)",
+}
+
+
+def sweep_table(found: Sweep) -> tuple[pd.DataFrame, dict[str, str]]:
+    """A row a number of heads, and the headings of the columns."""
+    return pd.DataFrame([asdict(point) for point in found.points], columns=list(SWEEP_LABELS)), dict(SWEEP_LABELS)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from attnviz.core.pairs import pairs_of
 from attnviz.core.rows import Rows, rows_of, streamed
 from attnviz.core.tiles import scorer
 from attnviz.metrics.patterns import entropy, largest_weight, mean_distance, top_mass
-from attnviz.metrics.similarity import cosine
+from attnviz.metrics.similarity import cosine_of_maps
 
 HEADS, D_HEAD = 8, 64
 LENGTHS = (64, 256, 512, 1024, 2048)
@@ -207,7 +207,7 @@ def lab_rows(threads: int) -> list[Row]:
             "cosine of all pairs / loops over the pairs of one head",
             LAB_LENGTH,
             threads,
-            *raced(lambda: cosine(weights), plain_similarity),
+            *raced(lambda: cosine_of_maps(weights), plain_similarity),
             "50",
         ),
     ]

@@ -1,7 +1,7 @@
 import streamlit as st
 
 from attnviz.scenario import Scenario
-from attnviz.ui import compute, controls, panels, progress, sentences, show
+from attnviz.ui import compute, controls, head_switches, panels, progress, sentences, show
 from attnviz.ui.page import page
 
 
@@ -13,6 +13,7 @@ def playground(scenario: Scenario) -> None:
     show.sentence(sentences.setting(scenario, shown), shown.notes)
 
     panels.grid(scenario, layer, head=controls.clamped_head(layer))
+    head_switches.switches(scenario, shown)
 
     large, chosen = st.columns([3, 2], gap="medium")
     with chosen:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from attnviz import masked_softmax, registries
 from attnviz.core import AttentionConfig, rows
 from attnviz.core.config import CONTENTS, PROJECTIONS, divisors
+from attnviz.core.gating import STAND_INS
 from attnviz.registries import MASKS, POSITIONS
 from attnviz.registry import Choice, Entry, Param, Range, Registry, Spec, Text
 
@@ -114,6 +115,8 @@ def configs(draw: st.DrawFn) -> AttentionConfig:
         sinks=draw(st.booleans()),
         dropout=draw(st.just(0.0) | st.floats(0, 0.9)),
         seed=draw(seeds),
+        removed=draw(st.just(()) | st.lists(st.integers(0, n_heads - 1), max_size=4, unique=True).map(tuple)),
+        stand_in=draw(st.sampled_from(STAND_INS)),
     )
 
 

@@ -130,7 +130,7 @@ def assert_declared(param: Param) -> None:
         assert param.domain.low < param.domain.high < math.inf
 
 
-@pytest.mark.parametrize("kind", ["metric", "similarity"])
+@pytest.mark.parametrize("kind", ["metric", "spectrum", "similarity"])
 def test_every_measure_has_its_formula(kind: str) -> None:
     for entry in REGISTRIES[kind]:
         assert entry.formula, entry.name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from io import BytesIO
 
 import numpy as np
 import pandas as pd
@@ -11,11 +12,23 @@ from hypothesis import given
 
 from attnviz import AttentionConfig, AttentionTrace, attend
 from attnviz.core.shuffling import shuffled
-from attnviz.metrics import SURVEYED, Survey, mean_over_queries, survey
+from attnviz.metrics import SURVEYED, Survey, mean_over_queries, measured, measured_all, survey
 from attnviz.registries import MASKS, METRICS
 from attnviz.steps import Focus
 from attnviz.steps.row import row_of
-from attnviz.tables import CellSummary, cell_summary, column_name, head_summary, row_table, shuffled_table
+from attnviz.tables import (
+    CellSummary,
+    MeasuredLayer,
+    as_parquet,
+    cell_summary,
+    column_name,
+    head_summary,
+    measure_table,
+    rounded,
+    row_table,
+    shuffled_table,
+    tidy_table,
+)
 from tests.figures.traces import numbered, trace_of
 from tests.strategies import configs
 
@@ -129,6 +142,56 @@ def test_a_query_against_every_key_is_a_row_a_key_in_order() -> None:
     assert frame["masked_score"][3] == -np.inf
     np.testing.assert_allclose(frame["exponential"], [1, np.exp(-1), np.exp(-1), 0])
     assert frame["weight"].tolist() == [0.5, 0.25, 0.25, 0]
+
+
+def test_a_tidy_table_has_a_row_for_each_layer_head_and_measure() -> None:
+    traces = [trace_of(np.stack([np.eye(3), np.full((3, 3), 1 / 3)])), trace_of(np.full((1, 3, 3), 1 / 3))]
+    specs = [METRICS["entropy"].spec(), METRICS["top_mass"].spec(top=2), METRICS["induction"].spec()]
+    layers = [
+        MeasuredLayer(place, ("own place", "")[: trace.n_heads], specs, measured_all(trace, specs))
+        for place, trace in enumerate(traces)
+    ]
+
+    frame = tidy_table(layers)
+
+    assert list(frame.columns) == [*("layer", "head", "role", "measure", "value", "baseline", "unit", "source", "name")]
+    assert frame["layer"].tolist() == [0] * 6 + [1] * 3
+    assert frame["head"].tolist() == [0, 1] * 3 + [0] * 3
+    assert frame["measure"].tolist()[:6:2] == ["Entropy", "Top mass, top 2", "Induction"]
+    assert frame["name"].tolist()[6:] == ["entropy", "top_mass", "induction"]
+    bits = np.log2(3)
+    np.testing.assert_allclose(frame["value"][:4], [0, bits, 1, 2 / 3])
+    np.testing.assert_allclose(frame["baseline"][:4], [bits, bits, 2 / 3, 2 / 3])
+    assert frame["value"][4:6].isna().all()
+    assert frame["unit"].tolist()[:2] == ["bits", "bits"]
+    assert frame["source"][2] == METRICS["top_mass"].source
+
+
+def test_a_table_survives_a_parquet_file_exactly() -> None:
+    trace = attend(AttentionConfig(tuple("abcab"), n_heads=2))
+    specs = [entry.spec() for entry in METRICS]
+    frame = tidy_table([MeasuredLayer(0, ("", "sink"), specs, measured_all(trace, specs))])
+
+    back = pd.read_parquet(BytesIO(as_parquet(frame)))
+
+    pd.testing.assert_frame_equal(back, frame)
+
+
+def test_a_table_is_rounded_to_three_digits_for_the_eye_only() -> None:
+    frame = pd.DataFrame({"name": ["a"] * 5, "value": [0.0, -0.0012349, 1234.0, np.nan, 99.96]})
+
+    shown = rounded(frame)
+
+    np.testing.assert_allclose(shown["value"], [0, -0.00123, 1230, np.nan, 100], rtol=1e-12)
+    assert frame["value"][2] == 1234.0
+
+
+def test_a_measure_with_other_parameters_is_named_with_them() -> None:
+    spec = METRICS["keys_for_most"].spec(share=0.5)
+
+    _, labels = measure_table(spec, ("", ""), measured(trace_of(np.full((2, 4, 4), 0.25)), spec))
+
+    assert list(labels.values()) == ["Head", "Keys needed, share 0.5 (keys)", "uniform", "least", "most"]
 
 
 def test_repeated_tokens_keep_a_row_each() -> None:

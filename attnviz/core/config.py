@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import isfinite, sqrt
 
+from attnviz.core.gating import check_removed, check_stand_in
 from attnviz.errors import SettingError, broken_rule, listed
 from attnviz.registries import MASKS, POSITIONS
 from attnviz.registry import Spec
@@ -101,6 +102,9 @@ class AttentionConfig:
         Share of the weights that training would drop; the trace's weights are those before it.
     seed
         Where all random numbers start.
+    removed, stand_in
+        Heads that are switched off, and whether nothing (`zero`) or its `mean` over the queries takes the place of
+        such a head's context.
 
     Raises
     ------
@@ -124,6 +128,8 @@ class AttentionConfig:
     softcap: float = 0.0
     sinks: bool = False
     dropout: float = 0.0
+    removed: tuple[int, ...] = ()
+    stand_in: str = "zero"
 
     def __post_init__(self) -> None:
         for name, tokens in (("tokens", self.tokens), ("key_tokens", self.key_tokens)):
@@ -131,6 +137,8 @@ class AttentionConfig:
                 raise SettingError(broken_rule(name, "must hold at least one token", "none", "Type a word."))
         check_heads(self.n_heads, self.d_model)
         check_groups(self.n_heads, self.kv_heads)
+        check_removed(self.removed, self.n_heads)
+        check_stand_in(self.stand_in)
         self._check_size()
         self._check_width()
         self._check_numbers()

@@ -9,6 +9,7 @@ import numpy as np
 from attnviz.core.affine import Affine
 from attnviz.core.attention import whole
 from attnviz.core.config import AttentionConfig
+from attnviz.core.gating import gates_without
 from attnviz.core.origin import Origin, Part
 from attnviz.core.pairs import Pairs, pairs_of
 from attnviz.core.projections import Projections, make_projections, split_heads
@@ -79,6 +80,7 @@ def attend(
         to_value=Affine(made.W_V),
         to_output=Affine(made.W_O),
         rotation=positional.rotate,
+        grid_width=positional.grid_width,
     )
     query = split_heads(origin.to_query(x), config.n_heads)
     key, value = (split_heads(to(key_x), config.kv_heads) for to in (origin.to_key, origin.to_value))
@@ -106,6 +108,7 @@ def attend(
         kept=whole(made_scorer, value) if config.n_weights <= MOST_KEPT else None,
         dropout=config.dropout,
         seed=config.seed,
+        gates=gates_without(config.removed, config.n_heads, config.stand_in),
     )
 
 

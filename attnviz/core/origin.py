@@ -33,6 +33,8 @@ class Origin:
         W_Q, W_K, W_V and W_O with their biases.
     rotation
         Turns query and key, where the position method does.
+    grid_width
+        Patches in a line of the image, where the tokens are read as patches; else None.
     """
 
     query_parts: tuple[Part, ...]
@@ -45,3 +47,4 @@ class Origin:
     to_output: Affine
     norm: LayerNorm | None = None
     rotation: Rotation | None = None
+    grid_width: int | None = None

@@ -12,12 +12,41 @@ from jaxtyping import Float, Int
 
 from attnviz.core.softmax import summed_product
 from attnviz.core.tiles import Rooms, Scorer, for_each, used_columns
-from attnviz.shapes import HeadMask, KPositions, PerQuery, QPositions, Weights
+from attnviz.shapes import HeadMask, KPositions, PerQuery, QPositions, Values, Weights
 
 USUAL_CELLS = 1 << 22
 MOST_CELLS = 1 << 23
 LEAST_ROWS = 32
 Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What a measure of some rows may know of the whole layer; None where it is not known.
+
+    Attributes
+    ----------
+    query_words, key_words
+        A number for the word of each query, and of each key, of the layer.
+    sink_keys
+        For each head the key that gets most beyond what a head uniform over the allowed keys gives it.
+    value
+        What is averaged, `(kv_head, k, d_value)`.
+    output_products
+        For each head its rows of W_O times themselves, `(d_value, d_value)`: what the norm of its output follows from.
+    grid_width
+        Patches in a line of the image that the keys are patches of.
+    """
+
+    query_words: Int[np.ndarray, " all_q"] | None = None
+    key_words: Int[np.ndarray, " all_k"] | None = None
+    sink_keys: Int[np.ndarray, " all_heads"] | None = None
+    value: Values | None = None
+    output_products: Float[np.ndarray, "all_heads d_value d_value"] | None = None
+    grid_width: int | None = None
+
+
+NOTHING_KNOWN = Facts()
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +67,10 @@ class Rows:
         How many keys there are.
     nats
         Entropy of each row where it is known from the scores.
+    facts
+        What is known of the whole layer.
+    real
+        The rows as they are, where these are those of the uniform head.
     """
 
     weights: Weights
@@ -46,6 +79,8 @@ class Rows:
     keys: KPositions
     n_k: int
     nats: PerQuery | None = None
+    facts: Facts = NOTHING_KNOWN
+    real: Rows | None = None
 
     @cached_property
     def n_allowed(self) -> Int[np.ndarray, "#head q"]:
@@ -64,11 +99,36 @@ class Rows:
 
     def entropy_nats(self) -> PerQuery:
         """-sum w ln w of each row, with 0 ln 0 = 0."""
-        if self.nats is not None:
-            return self.nats
+        return self._summed_nats if self.nats is None else self.nats
+
+    @cached_property
+    def _summed_nats(self) -> PerQuery:
         wide = self.weights.astype(np.float64, copy=False)
         logs = np.log(wide, out=np.zeros(wide.shape), where=wide > 0)
         return np.abs(self.weighted_sum(logs))
+
+    @cached_property
+    def ascending(self) -> Float[np.ndarray, "head q k"]:
+        """Weights of each row from small to large in float64; forbidden keys are zeros among the first."""
+        return np.sort(self.weights.astype(np.float64), axis=-1)
+
+    @cached_property
+    def words(self) -> tuple[Int[np.ndarray, " q"], Int[np.ndarray, " all_k"]]:
+        """A number for the word of each of these queries, and of every key; all different where it is not known."""
+        queries, keys = self.facts.query_words, self.facts.key_words
+        if queries is None or keys is None:
+            return self.places, np.arange(self.n_k)
+        return queries[self.places - (self.n_k - len(queries))], keys
+
+    @cached_property
+    def written(self) -> Float[np.ndarray, "all_heads q"]:
+        """Norm of what each head adds to the output of these queries; 0 where that is not known."""
+        value, products = self.facts.value, self.facts.output_products
+        if value is None or products is None:
+            return np.zeros(self.weights.shape[:2])
+        by_head = np.repeat(value[:, self.keys], len(products) // len(value), axis=0)
+        context = np.matmul(self.weights, by_head).astype(np.float64)
+        return np.sqrt(np.maximum(np.vecdot(np.matmul(context, products), context), 0.0))
 
 
 def rows_of(weights: Weights, mask: HeadMask) -> Rows:

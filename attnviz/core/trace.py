@@ -11,6 +11,7 @@ import numpy as np
 
 from attnviz.core.attention import Attention, scores_of, whole
 from attnviz.core.dropout import dropped
+from attnviz.core.gating import Gates
 from attnviz.core.origin import Origin
 from attnviz.core.projections import merge_heads
 from attnviz.core.rows import Rows, row_blocks, streamed
@@ -62,6 +63,8 @@ class AttentionTrace:
         Share of the weights that training would drop, and where its random numbers start.
     is_training
         Whether weights are those after dropout.
+    gates
+        Heads that are switched off, of which the output is without; None where all are on.
     """
 
     query_tokens: Tokens
@@ -77,6 +80,7 @@ class AttentionTrace:
     dropout: float = 0.0
     seed: int = 0
     is_training: bool = False
+    gates: Gates | None = None
 
     def __post_init__(self) -> None:
         held = [getattr(self, item.name) for item in fields(self)]
@@ -125,15 +129,43 @@ class AttentionTrace:
         weights.flags.writeable = False
         return weights
 
-    @property
+    @cached_property
     def context(self) -> Context:
-        """Weights before dropout times value, `(head, q, d_value)`."""
-        return self.attention.context
+        """Weights before dropout times value, `(head, q, d_value)`, of switched off heads too."""
+        return self.stream_context()
+
+    def stream_context(self, on_progress: Callable[[float], None] | None = None) -> Context:
+        """The contexts, of a long trace row by row; `on_progress` is told the share of the rows that is done."""
+        if self.kept is not None:
+            return self.kept.context
+
+        def of(part: Rows, which: range) -> Context:
+            del which
+            by_head = (part.weights[i] @ self.value[self.kv_head(i)][part.keys] for i in range(self.n_heads))
+            return np.stack(list(by_head))
+
+        context = np.concatenate(list(replace(self, is_training=False).each_block(of, on_progress=on_progress)), axis=1)
+        context.flags.writeable = False
+        return context
+
+    @cached_property
+    def gated(self) -> Context:
+        """The contexts that go into the output: those of switched off heads replaced by what stands in for them."""
+        if self.gates is None:
+            return self.context
+        gated = self.gates.of(self.context)
+        gated.flags.writeable = False
+        return gated
+
+    @property
+    def removed(self) -> tuple[int, ...]:
+        """Heads that are switched off for every query."""
+        return () if self.gates is None else self.gates.removed
 
     @cached_property
     def output(self) -> Output:
-        """The heads side by side times W_O, `(q, d_model)`."""
-        output = self.origin.to_output(merge_heads(self.context))
+        """The heads that are on side by side times W_O, `(q, d_model)`."""
+        output = self.origin.to_output(merge_heads(self.gated))
         output.flags.writeable = False
         return output
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,10 +10,15 @@ from jaxtyping import Float
 from plotly.colors import get_colorscale
 
 from attnviz.figures.theme import LIGHT, SINGLE_HUE
-from attnviz.numbers import MINUS, significant
+from attnviz.metrics.viewing import floor_below, in_log
+from attnviz.numbers import MINUS, RAISED, significant
 
-# Long maps reach the browser as 254 steps from `lowest` to `top`: with 27 of them below it, 0 is a step of its own.
-FORBIDDEN_SHARE = 27 / (2 * (254 - 27))
+# Long maps reach the browser as 254 steps from `lowest` to `top`: with 27 of them for each flat colour below it, 0 is a
+# step of its own.
+STEPS, FLAT_STEPS = 254, 27
+FORBIDDEN_SHARE = FLAT_STEPS / (2 * (STEPS - FLAT_STEPS))
+LEAST_WRITTEN = -3
+LEAST_APART = 0.15
 
 
 @dataclass(frozen=True)
@@ -43,13 +49,15 @@ class WeightScale:
         """Value at the low end of the scale."""
         return 2 * self.forbidden_value if self.has_forbidden else 0.0
 
+    def of_numbers(self) -> list[list[object]]:
+        """Plotly colour scale of the numbers alone."""
+        if self.name == SINGLE_HUE:
+            return [[i / (len(LIGHT.weights) - 1), colour] for i, colour in enumerate(LIGHT.weights)]
+        return [[place, colour] for place, colour in get_colorscale(self.name)]
+
     def colorscale(self) -> list[list[object]]:
         """Plotly colour scale from `lowest` to `top`."""
-        colours: list[list[object]] = (
-            [[i / (len(LIGHT.weights) - 1), colour] for i, colour in enumerate(LIGHT.weights)]
-            if self.name == SINGLE_HUE
-            else [[place, colour] for place, colour in get_colorscale(self.name)]
-        )
+        colours = self.of_numbers()
         if not self.has_forbidden:
             return colours
         zero = -self.lowest / (self.top - self.lowest)
@@ -59,10 +67,8 @@ class WeightScale:
 
     def colorbar(self, title: str = "weight") -> dict[str, object]:
         """Colour bar with the range written out, and the entry for forbidden cells."""
-        ticks = [0.0, self.top / 2, self.top]
-        texts = ["0", significant(self.top / 2, 2), significant(self.top, 2)]
-        if self.top == 1:
-            texts = ["0", "0.5", "1"]
+        numbers = _linear_ticks(self.top)
+        ticks, texts = [value for value, _ in numbers], [text for _, text in numbers]
         if self.has_forbidden:
             ticks, texts = [self.forbidden_value, *ticks], ["forbidden", *texts]
         return {
@@ -82,6 +88,111 @@ class WeightScale:
     def trace_options(self) -> dict[str, object]:
         """What a heatmap trace needs of this scale."""
         return {"colorscale": self.colorscale(), "zmin": self.lowest, "zmax": self.top}
+
+
+@dataclass(frozen=True)
+class ViewedScale(WeightScale):
+    """Colours of a view: those of the weights or of their logarithms, and a flat one of hidden keys below them.
+
+    Attributes
+    ----------
+    has_hidden
+        Whether the picture has hidden keys, and so the scale an entry for them.
+    is_log
+        Whether what is drawn is the base-10 logarithm of the numbers, from `least` to `top`.
+    """
+
+    has_hidden: bool = False
+    is_log: bool = False
+
+    @property
+    def least(self) -> float:
+        """The number that the colours begin at."""
+        return floor_below(self.top) if self.is_log else 0.0
+
+    @property
+    def start(self) -> float:
+        """What is drawn for `least`."""
+        return math.log10(self.least) if self.is_log else 0.0
+
+    @property
+    def end(self) -> float:
+        """What is drawn for `top`."""
+        return math.log10(self.top) if self.is_log else self.top
+
+    @property
+    def flats(self) -> list[tuple[str, str]]:
+        """What has no number: its name and its colour, from the low end of the scale on."""
+        both = [("forbidden", LIGHT.forbidden, self.has_forbidden), ("hidden", LIGHT.hidden, self.has_hidden)]
+        return [(name, colour) for name, colour, is_there in both if is_there]
+
+    @property
+    def forbidden_value(self) -> float:
+        """Value that stands for a forbidden cell."""
+        return self._flat_value(0)
+
+    @property
+    def hidden_value(self) -> float:
+        """Value that stands for a cell of a hidden key."""
+        return self._flat_value(len(self.flats) - 1)
+
+    @property
+    def lowest(self) -> float:
+        """Value at the low end of the scale."""
+        return self.start - len(self.flats) * self._flat_size
+
+    @property
+    def numbers_from(self) -> float:
+        """A value below those of all numbers and above those of hidden keys."""
+        return self.start - self._flat_size / 4
+
+    @property
+    def hidden_from(self) -> float | None:
+        """A value below those of hidden keys and above that of forbidden cells; None where nothing is hidden."""
+        return self.start - self._flat_size * 0.9 if self.has_hidden else None
+
+    @property
+    def _flat_size(self) -> float:
+        return (self.end - self.start) * FLAT_STEPS / (STEPS - FLAT_STEPS * len(self.flats))
+
+    def _flat_value(self, place: int) -> float:
+        return self.lowest + (place + 0.5) * self._flat_size
+
+    def drawn(self, numbers: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+        """What is drawn of numbers of a view, in float32: NaN as forbidden, `HIDDEN` as hidden."""
+        values = in_log(numbers, self.least, self.top) if self.is_log else numbers
+        values = np.where(numbers < 0, self.hidden_value, values).astype(np.float32)
+        return with_forbidden(values, ~np.isnan(numbers), self)
+
+    def colorscale(self) -> list[list[object]]:
+        """Plotly colour scale from `lowest` to the end."""
+        zero = (self.start - self.lowest) / (self.end - self.lowest)
+        stops: list[list[object]] = []
+        for place, (_, colour) in enumerate(self.flats):
+            is_last = place == len(self.flats) - 1
+            first, last = place * zero / len(self.flats), (place + 1) * zero / len(self.flats)
+            stops.append([first, colour])
+            stops.append([last * 0.98 if is_last else last, colour])
+        stops.extend([zero + (1 - zero) * float(str(place)), colour] for place, colour in self.of_numbers())
+        return stops
+
+    def colorbar(self, title: str = "weight") -> dict[str, object]:
+        """Colour bar with the numbers written out, and the entries for what has none."""
+        numbers = self._ticks() if self.is_log else _linear_ticks(self.top)
+        flats = [(self._flat_value(place), name) for place, (name, _) in enumerate(self.flats)]
+        ticks = {"tickvals": [value for value, _ in flats + numbers], "ticktext": [text for _, text in flats + numbers]}
+        return super().colorbar(title) | ticks
+
+    def _ticks(self) -> list[tuple[float, str]]:
+        """The floor, the powers of ten above it and the top, each with its text."""
+        powers = range(round(self.start) + 1, math.ceil(self.end - LEAST_APART))
+        inside = [(float(power), power_of_ten(power)) for power in powers]
+        last = "1" if self.top == 1 else significant(self.top, 2)
+        return [(self.start, f"≤ {power_of_ten(round(self.start))}"), *inside, (self.end, last)]
+
+    def trace_options(self) -> dict[str, object]:
+        """What a heatmap trace needs of this scale."""
+        return {"colorscale": self.colorscale(), "zmin": self.lowest, "zmax": self.end}
 
 
 @dataclass(frozen=True)
@@ -136,6 +247,21 @@ class SignedScale(WeightScale):
         if self.has_forbidden:
             ticks, texts = [self.forbidden_value, *ticks], ["forbidden", *texts]
         return super().colorbar(title) | {"tickvals": ticks, "ticktext": texts}
+
+
+def _linear_ticks(top: float) -> list[tuple[float, str]]:
+    """0, the middle and the top, each with its text."""
+    middle, end = ("0.5", "1") if top == 1 else (significant(top / 2, 2), significant(top, 2))
+    return [(0.0, "0"), (top / 2, middle), (top, end)]
+
+
+def power_of_ten(power: int) -> str:
+    """A power of ten as a colour bar has it.
+
+    >>> power_of_ten(0), power_of_ten(-3), power_of_ten(-5)
+    ('1', '0.001', '10⁻⁵')
+    """
+    return f"{10.0**power:g}" if power >= LEAST_WRITTEN else f"10{str(power).translate(RAISED)}"
 
 
 def rounded_top(largest: float) -> float:

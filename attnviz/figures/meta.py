@@ -3,7 +3,8 @@
 `layout.meta["ticks"]` holds the fields of `Ticks`, `layout.meta["cells"]` those of `Cells`. From the place of a cell in
 the first trace's `z` follow its head, query and key: row // pitch_rows is the row of maps, inside = row % pitch_rows -
 map_top the row inside a map, and first_row + inside * rows_per_cell, rounded down, the query; the same for columns and
-keys. Places outside `map_rows` and `map_columns` are gaps.
+keys. Places outside `map_rows` and `map_columns` are gaps. `layout.meta["badge"]` says in what view a picture is, in a
+file the annotation of that name does.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from dataclasses import dataclass, fields
 from typing import TypeAlias
 
 from attnviz.core.text import Numbered
-from attnviz.figures.labels import short, visible
+from attnviz.figures.labels import escaped, short, visible
+from attnviz.figures.theme import LIGHT
 
 MOST_SPELT_OUT = 512
+BADGE_MARGIN = {"l": 8, "r": 16, "t": 32, "b": 8}
 Labels: TypeAlias = tuple[str, ...] | Mapping[str, object]
 
 
@@ -27,12 +30,15 @@ class Ticks:
     ----------
     x, y
         Labels of the axis; None where it has numbers or no labels.
+    right
+        Labels on the right side, at the places of `y`, of the second vertical axis; None where there is none.
     strong
         Place of the row whose label is set in bold.
     """
 
     x: Labels | None = None
     y: Labels | None = None
+    right: Labels | None = None
     strong: int | None = None
 
     def to_meta(self) -> dict[str, object]:
@@ -68,6 +74,10 @@ class Cells:
         Query and key of the first cell of a map.
     lowest, below
         Values below the first stand for cells of which the second is said.
+    hidden_from, hidden
+        Values from the first to `lowest` stand for cells of which the second is said; None where there are none.
+    is_log, behind
+        Whether values are base-10 logarithms, and what the numbers in `customdata` are; empty where there are none.
     maps
         What is different for each map where they have different sizes, under the names above.
     click
@@ -96,6 +106,10 @@ class Cells:
     first_column: int = 0
     lowest: float = 0.0
     below: str = "forbidden by the mask"
+    hidden_from: float | None = None
+    hidden: str = ""
+    is_log: bool = False
+    behind: str = ""
     maps: tuple[Mapping[str, object], ...] = ()
     click: str = ""
     zoom: bool = False
@@ -126,3 +140,27 @@ def _in_short(tokens: Sequence[str]) -> Mapping[str, object] | None:
     if isinstance(tokens, Numbered) and len(tokens) > MOST_SPELT_OUT:
         return {"letter": tokens.letter, "count": len(tokens)}
     return None
+
+
+def with_badge(meta: dict[str, object], text: str) -> dict[str, object]:
+    """Parts of a layout: what the cells are and, where it is not empty, a line at the top that says what view it is.
+
+    >>> with_badge({}, "")
+    {'meta': {}}
+    """
+    if not text:
+        return {"meta": meta}
+    annotation = {
+        "name": "badge",
+        "text": escaped(text),
+        "showarrow": False,
+        "xref": "paper",
+        "yref": "paper",
+        "x": 0,
+        "y": 1,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "yshift": 3,
+        "font": {"size": 12, "color": LIGHT.accent},
+    }
+    return {"meta": {**meta, "badge": text}, "annotations": [annotation], "margin": BADGE_MARGIN}

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from attnviz.figures.colours import WeightScale
-from attnviz.figures.meta import Cells
+from attnviz.figures.meta import Cells, with_badge
 from attnviz.figures.theme import LIGHT, axis, figure, layout
 
 LEAST_SIDE = 24
@@ -104,8 +104,10 @@ def montage_figure(
     colorbar: dict[str, object],
     *,
     selected: int | Sequence[int] | None = None,
+    behind: Float[np.ndarray, "map row column"] | None = None,
+    badge: str = "",
 ) -> go.Figure:
-    """The maps with their titles, one or some of them framed.
+    """The maps with their titles, one or some of them framed; `behind` are the numbers behind the colours, if others.
 
     Notes
     -----
@@ -114,10 +116,7 @@ def montage_figure(
     """
     m = montage
     height, width = m.rows * (m.map_rows + m.title_room), m.columns * (m.map_columns + m.gap) - m.gap
-    z = np.full((height, width), np.nan, dtype=np.float32)
-    for (row, column), one_map in zip(m.corners, values, strict=True):
-        big = one_map if m.grow == 1 else np.repeat(np.repeat(one_map, m.grow, axis=0), m.grow, axis=1)
-        z[row : row + m.map_rows, column : column + m.map_columns] = big
+    z = _laid_out(m, values, (height, width))
     framed = [] if selected is None else [selected] if isinstance(selected, int) else selected
     shapes = [_outline(" ".join(m.frame(place) for place in range(m.n_maps) if titles[place]), LIGHT.line, 1)]
     if framed:
@@ -128,6 +127,7 @@ def montage_figure(
         **colours.trace_options(),
         "colorbar": colorbar,
         "hoverinfo": "none",
+        **({} if behind is None else {"customdata": _laid_out(m, behind, z.shape)}),
     }
     words: dict[str, object] = {
         "type": "scatter",
@@ -142,7 +142,7 @@ def montage_figure(
     }
     hidden = {"showticklabels": False, "fixedrange": False}
     picture = layout(
-        meta=cells.to_meta(),
+        **with_badge(cells.to_meta(), badge),
         shapes=shapes,
         xaxis=axis("key (column) →", range=[-0.5, width - 0.5], constrain="domain", constraintoward="left", **hidden),
         yaxis=axis(
@@ -156,6 +156,17 @@ def montage_figure(
         height=grid_height(m.rows, m.columns, m.fit),
     )
     return figure([heatmap, words], picture)
+
+
+def _laid_out(
+    m: Montage, maps: Float[np.ndarray, "map row column"], size: tuple[int, ...]
+) -> Float[np.ndarray, "height width"]:
+    """All maps in one, with NaN between them."""
+    whole = np.full(size, np.nan, dtype=np.float32)
+    for (row, column), one_map in zip(m.corners, maps, strict=True):
+        big = one_map if m.grow == 1 else np.repeat(np.repeat(one_map, m.grow, axis=0), m.grow, axis=1)
+        whole[row : row + m.map_rows, column : column + m.map_columns] = big
+    return whole
 
 
 def placed(cells: Cells, montage: Montage, *, step_q: int = 1, step_k: int = 1) -> Cells:

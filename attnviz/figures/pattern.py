@@ -10,8 +10,9 @@ import plotly.graph_objects as go
 from attnviz.core.trace import AttentionTrace
 from attnviz.figures.colours import WeightScale, with_forbidden
 from attnviz.figures.labels import token_axis
-from attnviz.figures.meta import Cells, Ticks, plain_labels, tick_labels
+from attnviz.figures.meta import Cells, Ticks, plain_labels, tick_labels, with_badge
 from attnviz.figures.theme import LIGHT, axis, figure, layout
+from attnviz.figures.viewed import Seen
 from attnviz.metrics import Survey
 from attnviz.metrics.pooling import LARGE_SIDE, Window, pool_factor, pooled_window
 from attnviz.shapes import HasKeys, MapPart
@@ -19,6 +20,7 @@ from attnviz.shapes import HasKeys, MapPart
 MOST_SIDE = LARGE_SIDE
 MOST_TICKS = 40
 EMPTY_ROW = "⊘ "
+NOTHING_LEFT = "⊖ "
 
 
 def is_exact(window: Window) -> bool:
@@ -52,6 +54,7 @@ def attention_heatmap(
     top: float,
     window: Window | None = None,
     part: MapPart | None = None,
+    seen: Seen | None = None,
 ) -> go.Figure:
     """One head's weights: every cell where the window has at most 256 a side, else the largest of each block.
 
@@ -67,14 +70,16 @@ def attention_heatmap(
         Colours, and the weight at their end.
     window, part
         What is shown of the map, and its weights; the whole map where they are left out.
+    seen
+        The numbers of a view, which are drawn instead of the weights.
 
     Notes
     -----
-    Axes are the numbers 0...n-1 with the tokens as tick text; a query without an allowed key is marked with ⊘.
+    Axes are the numbers 0...n-1 with the tokens as tick text; a query without an allowed key is marked with ⊘, one that
+    a view leaves without any weight with ⊖.
     """
     shown = window or Window(0, trace.n_q, 0, trace.n_k)
-    values = map_part(trace, head, shown) if part is None else part
-    colours = WeightScale(scale, top, found.small.allowed_share < 1)
+    has_forbidden = found.small.allowed_share < 1
     has_keys = np.broadcast_to(found.small.has_keys, (trace.n_heads, trace.n_q))[head]
     cells = Cells(
         value="weight",
@@ -84,7 +89,26 @@ def attention_heatmap(
         columns=plain_labels(trace.key_tokens),
         click="cell",
     )
-    return map_figure(trace, values, cells, colours, shown, query=query, key=key, has_keys=has_keys)
+    if seen is None:
+        values = map_part(trace, head, shown) if part is None else part
+        colours = WeightScale(scale, top, has_forbidden)
+        return map_figure(trace, values, cells, colours, shown, query=query, key=key, has_keys=has_keys)
+    viewed = seen.colours(scale, top, has_forbidden=has_forbidden)
+    cells = seen.described(cells, viewed)
+    return map_figure(
+        trace,
+        viewed.drawn(seen.numbers),
+        cells,
+        viewed,
+        shown,
+        query=query,
+        key=key,
+        has_keys=has_keys,
+        behind=seen.behind(cells),
+        nothing_left=seen.is_empty,
+        bar_title=seen.bar_title("weight"),
+        badge=seen.badge,
+    )
 
 
 def map_figure(
@@ -97,11 +121,17 @@ def map_figure(
     query: int,
     key: int,
     has_keys: HasKeys,
+    behind: MapPart | None = None,
+    nothing_left: HasKeys | None = None,
+    bar_title: str = "",
+    badge: str = "",
 ) -> go.Figure:
     """A window of a map with the tokens on its axes, and the chosen cell framed; NaN is drawn as forbidden."""
     step_q = pool_factor(shown.bottom - shown.top, MOST_SIDE)
     step_k = pool_factor(shown.right - shown.left, MOST_SIDE)
     empty = {int(row): EMPTY_ROW for row in np.flatnonzero(~has_keys)}
+    if nothing_left is not None:
+        empty |= {int(row): NOTHING_LEFT for row in np.flatnonzero(nothing_left)}
     placed = replace(
         cells,
         rows_per_cell=step_q,
@@ -122,11 +152,12 @@ def map_figure(
         "y0": shown.top + (step_q - 1) / 2,
         "dy": step_q,
         **colours.trace_options(),
-        "colorbar": colours.colorbar(),
+        "colorbar": colours.colorbar(bar_title) if bar_title else colours.colorbar(),
         "hoverinfo": "none",
+        **({} if behind is None else {"customdata": behind}),
     }
     picture = layout(
-        meta=placed.to_meta(ticks),
+        **with_badge(placed.to_meta(ticks), badge),
         shapes=[
             _box(-0.5, -0.5, trace.n_k - 0.5, trace.n_q - 0.5, 1, LIGHT.line),
             _box(key - 0.5, query - 0.5, key + 0.5, query + 0.5, 2.5),

@@ -13,7 +13,10 @@ from attnviz.figures.meta import Cells, Ticks
 from attnviz.figures.theme import LIGHT, axis, figure, layout
 from attnviz.metrics.roles import Role
 
-ROLES = ("previous token", "own place", "next token", "same word", "induction", "sink", "local", "broad")
+ROLES = (
+    *("previous token", "own place", "next token", "same word", "induction", "sink", "one word"),
+    *("local", "broad"),
+)
 ROW_PIXELS = 26
 
 

@@ -32,10 +32,14 @@ class Palette:
         What a head that knows nothing would score.
     forbidden
         Pairs that the mask forbids; no weight has this colour.
+    hidden
+        Keys that are left out of a picture; no weight has this colour either.
     weights
         From no weight (the page's background) to the most.
     signed
         From the most negative number over 0 (the page's background) to the most positive one.
+    heads
+        One for each of twelve heads, told apart by the colour-blind too.
     """
 
     background: str
@@ -47,8 +51,10 @@ class Palette:
     soft: str
     baseline: str
     forbidden: str
+    hidden: str
     weights: tuple[str, ...]
     signed: tuple[str, ...]
+    heads: tuple[str, ...]
 
 
 LIGHT = Palette(
@@ -61,8 +67,13 @@ LIGHT = Palette(
     soft="#a9c8e6",
     baseline="#7d5a2b",
     forbidden="#e8e4dc",
+    hidden="#d9bfba",
     weights=("#fefefe", "#d6e6f5", "#abcdea", "#79aedb", "#4789c5", "#2164aa", "#0d4482", "#082a55"),
     signed=("#6b2c06", "#a8500f", "#d98546", "#f3c9a0", "#fefefe", "#b4d2ee", "#5f9ad0", "#2265ab", "#0c3c73"),
+    heads=(
+        *("#096aad", "#e96f00", "#4f9f7f", "#a62e6e", "#2b2be8", "#bc4f03"),
+        *("#7291cd", "#550961", "#8d2d00", "#8370ff", "#0000af", "#670511"),
+    ),
 )
 DARK = Palette(
     background="#11161d",
@@ -74,8 +85,13 @@ DARK = Palette(
     soft="#345a80",
     baseline="#d8b27c",
     forbidden="#37322b",
+    hidden="#5c403c",
     weights=("#11161d", "#17324f", "#1e4c79", "#2b6aa4", "#478bc8", "#78b0e2", "#b1d5f3", "#eef7ff"),
     signed=("#ffa45c", "#e87f30", "#b35a1d", "#613512", "#11161d", "#183c60", "#2a6cb0", "#4f9dee", "#8fcaff"),
+    heads=(
+        *("#97caff", "#f2a00b", "#28c39d", "#d01b12", "#0f6fb8", "#d47001"),
+        *("#1b96a4", "#8a1fff", "#fed811", "#a284ff", "#0a7466", "#15f7b8"),
+    ),
 )
 
 

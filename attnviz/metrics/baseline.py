@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from jaxtyping import Int
 
 from attnviz.core.rows import Rows
 from attnviz.shapes import HeadMask, PerHead, PerQuery, Weights
@@ -23,9 +24,15 @@ def uniform_weights(mask: HeadMask) -> Weights:
 
 
 def uniform_rows(rows: Rows) -> Rows:
-    """The same rows of a head that is uniform over the allowed keys."""
+    """The same rows of a head that is uniform over the allowed keys, in the same layer."""
     nats = np.log(np.maximum(rows.n_allowed, 1))
-    return replace(rows, weights=uniform_weights(rows.mask), nats=nats)
+    return replace(rows, weights=uniform_weights(rows.mask), nats=nats, real=rows)
+
+
+def most_beyond_uniform(rows: Rows) -> Int[np.ndarray, " head"]:
+    """For each head the key that gets most from these queries beyond what the uniform head gives it."""
+    beyond = rows.weights.sum(axis=1, dtype=np.float64) - uniform_weights(rows.mask).sum(axis=1)
+    return rows.keys[beyond.argmax(axis=1)]
 
 
 def where_defined(values: PerQuery, rows: Rows, least_keys: int = 1) -> PerQuery:

@@ -1,9 +1,9 @@
-"""One measure of all heads of a layer, beside the head that knows nothing."""
+"""Measures of all heads of a layer, beside the head that knows nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from attnviz.core.rows import Rows
 from attnviz.core.trace import AttentionTrace
 from attnviz.metrics.baseline import uniform_rows
+from attnviz.metrics.facts import SinkKeys, facts_of
 from attnviz.registries import METRICS
 from attnviz.registry import Spec
 from attnviz.shapes import PerQuery, UniformPerQuery
@@ -40,12 +41,51 @@ def measured(trace: AttentionTrace, spec: Spec, on_progress: Callable[[float], N
     ------
     UnknownNameError, SettingError
         If no measure has this name, or a parameter breaks its rule.
-    """
-    function = partial(METRICS[spec.name].function, **dict(METRICS.check(spec).params))
 
-    def work(rows: Rows, which: range) -> tuple[range, PerQuery, UniformPerQuery]:
-        return which, function(rows), function(uniform_rows(rows))
+    Examples
+    --------
+    >>> from attnviz import METRICS, AttentionConfig, attend
+    >>> trace = attend(AttentionConfig(("to", "be", "or"), sharpness=0.0))
+    >>> measured(trace, METRICS["entropy"].spec()).values[0].round(3)
+    array([0.   , 1.   , 1.585])
+    """
+    return measured_all(trace, (spec,), on_progress)[0]
+
+
+def measured_all(
+    trace: AttentionTrace,
+    specs: Sequence[Spec],
+    on_progress: Callable[[float], None] | None = None,
+    *,
+    sink_keys: SinkKeys | None = None,
+) -> tuple[Measured, ...]:
+    """Several registered measures of all heads, in one pass together.
+
+    Parameters
+    ----------
+    trace, on_progress
+        As for `measured`.
+    specs
+        Measures of `METRICS`, with their parameters.
+    sink_keys
+        The sink of each head where it is known; otherwise a measure that reads it costs a second pass.
+
+    Raises
+    ------
+    UnknownNameError, SettingError
+        If no measure has one of these names, or a parameter breaks its rule.
+    """
+    functions = [partial(METRICS[spec.name].function, **dict(METRICS.check(spec).params)) for spec in specs]
+    facts = facts_of(trace, specs, sink_keys)
+
+    def work(rows: Rows, which: range) -> list[tuple[PerQuery, UniformPerQuery]]:
+        del which
+        known = replace(rows, facts=facts)
+        uniform = uniform_rows(known)
+        return [(function(known), function(uniform)) for function in functions]
 
     parts = list(trace.each_block(work, on_progress=on_progress))
-    values, uniform = (np.concatenate([part[place] for part in parts], axis=1) for place in (1, 2))
-    return Measured(values, uniform)
+    return tuple(
+        Measured(*(np.concatenate([part[place][side] for part in parts], axis=1) for side in (0, 1)))
+        for place in range(len(functions))
+    )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from attnviz.core.rows import Rows
-from attnviz.metrics.baseline import where_defined
+from attnviz.metrics.baseline import most_beyond_uniform, where_defined
 from attnviz.registries import METRICS
 from attnviz.shapes import PerQuery
 
@@ -61,3 +61,27 @@ def own_token(rows: Rows) -> PerQuery:
 def next_token(rows: Rows) -> PerQuery:
     """How much of its attention a query gives to the token after it, from 0 to 1."""
     return weight_beside(rows, 1)
+
+
+@METRICS.register(
+    label="On the sink",
+    group="Place",
+    source="Xiao et al. 2024, section 3.1",
+    formula="w of the key with the largest Σ (w − uniform w) over the queries",
+)
+def sink_mass(rows: Rows) -> PerQuery:
+    """How much of its attention a query parks on its head's favourite key, whichever that is, from 0 to 1.
+
+    Notes
+    -----
+    The sink of a head is the key that receives most beyond what a head uniform over the allowed keys gives it: under a
+    causal mask the first keys receive much from any head. For one head the baseline is the uniform weight on that key.
+    """
+    sinks = rows.facts.sink_keys
+    if sinks is None:
+        sinks = most_beyond_uniform(rows.real or rows)
+    weights = np.broadcast_to(rows.weights, (len(sinks), *rows.weights.shape[1:]))
+    inside = (sinks >= rows.keys[0]) & (sinks <= rows.keys[-1])
+    columns = np.clip(sinks - rows.keys[0], 0, len(rows.keys) - 1)
+    on_sink = np.take_along_axis(weights, columns[:, None, None], axis=2)[..., 0].astype(np.float64)
+    return where_defined(np.where(inside[:, None], on_sink, 0.0), rows)

@@ -148,8 +148,7 @@ class Overlook:
     """
 
     def __init__(self, trace: AttentionTrace) -> None:
-        side = min(MOST_SIDE, int((MOST_CELLS / min(trace.n_heads, MOST_HEADS)) ** 0.5))
-        self.pool = Pool(trace.n_heads, Window(0, trace.n_q, 0, trace.n_k), side)
+        self.pool = overview_pool(trace)
         self._n_k = trace.n_k
         self._largest: list[PerQuery] = []
         self._n_allowed: list[Int[np.ndarray, "#head q"]] = []
@@ -175,6 +174,12 @@ class Overlook:
             n_allowed=np.concatenate(self._n_allowed, axis=1),
             n_k=self._n_k,
         )
+
+
+def overview_pool(trace: AttentionTrace) -> Pool:
+    """Where an overview of all heads is gathered: the more heads, the smaller each map."""
+    side = min(MOST_SIDE, int((MOST_CELLS / min(trace.n_heads, MOST_HEADS)) ** 0.5))
+    return Pool(trace.n_heads, Window(0, trace.n_q, 0, trace.n_k), side)
 
 
 def overview(trace: AttentionTrace) -> Overview:

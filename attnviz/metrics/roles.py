@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Bool, Int
 
-from attnviz.core.rows import Rows
+from attnviz.core.rows import Facts, Rows
+from attnviz.core.text import Numbered
 from attnviz.core.trace import AttentionTrace
 from attnviz.metrics.baseline import mean_over_queries, uniform_rows
+from attnviz.metrics.facts import word_numbers
 from attnviz.metrics.places import weight_beside
 from attnviz.metrics.survey import Survey
-from attnviz.shapes import PerHead, PerQuery, UniformPerQuery
+from attnviz.metrics.words import after_same_word, same_word, same_word_elsewhere, share_on
+from attnviz.shapes import PerHead, PerQuery, Tokens, UniformPerQuery
 
 ENOUGH = 0.5
 BROAD = 0.9
@@ -22,7 +25,10 @@ LEAST_TOKENS = 5
 LEAST_QUERIES = 2
 TOO_SHORT, MIXED = "too short to tell", "mixed"
 BESIDE = {"previous token": -1, "own place": 0, "next token": 1}
-SHARPEST = ("previous token", "own place", "next token", "same word", "induction", "sink")
+SINK, ONE_WORD = "sink", "one word"
+SHARPEST = ("previous token", "own place", "next token", "same word", "induction", SINK, ONE_WORD)
+ROLES = (*SHARPEST, "local", "broad", MIXED, TOO_SHORT)
+SPECIAL = re.compile(r"\[[A-Z]+\d*\]|<[^<>\s]+>|<\|[^|]+\|>")
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class Evidence:
     way
         How far the head is on the way from the uniform head (0) to one that does nothing else (1).
     key
-        The key that is meant, of a sink.
+        The key that is meant, of a sink and of one word.
     """
 
     role: str
@@ -55,6 +61,11 @@ class Role:
 
     name: str
     evidence: tuple[Evidence, ...]
+
+    @property
+    def known_name(self) -> str:
+        """The name, empty where it says nothing of the head."""
+        return "" if self.name in (TOO_SHORT, MIXED) else self.name
 
     @property
     def reason(self) -> Evidence | None:
@@ -82,15 +93,30 @@ def roles_of(trace: AttentionTrace, found: Survey) -> tuple[Role, ...]:
     -----
     A head is called after what it is at least half of the way to doing alone, from what a head uniform over the allowed
     keys does: looking at one place beside the query, at places with the query's word (an upper-case letter makes no
-    other word), at what followed that word earlier (induction; Olsson et al. 2022), or at one key (a sink; Xiao et al.
-    2024). Otherwise it is local where its mean distance is at most half of the uniform head's, broad where its
-    entropy is at least nine tenths of the largest, or mixed. Below five tokens nothing is said, and of places that
-    fewer than two queries have, neither.
+    other word), at what followed that word earlier (induction; Olsson et al. 2022), or at one key: a sink (Xiao et al.
+    2024) where that is the first one, a special token such as [SEP] or a punctuation mark, else one word. Otherwise it
+    is local where its mean distance is at most half of the uniform head's, broad where its entropy is at least nine
+    tenths of the largest, or mixed. Below five tokens nothing is said, and of places that fewer than two queries have,
+    neither.
     """
     if min(trace.n_q, trace.n_k) < LEAST_TOKENS:
         return (Role(TOO_SHORT, ()),) * trace.n_heads
     shares = _shares(trace)
-    return tuple(_role(head, found, shares) for head in range(trace.n_heads))
+    return tuple(_role(head, found, shares, trace.key_tokens) for head in range(trace.n_heads))
+
+
+def is_parking(key: int, tokens: Tokens) -> bool:
+    """Whether attention on this key says nothing about words: the first place, a special token or punctuation.
+
+    Random vectors have no words.
+
+    >>> [is_parking(key, ("The", "cat", ".", "[SEP]")) for key in range(4)]
+    [True, False, True, True]
+    """
+    token = tokens[key]
+    if key == 0 or isinstance(tokens, Numbered):
+        return True
+    return SPECIAL.fullmatch(token) is not None or not any(letter.isalnum() for letter in token)
 
 
 @dataclass(frozen=True)
@@ -102,11 +128,12 @@ class _Share:
 
 
 def _shares(trace: AttentionTrace) -> dict[str, _Share]:
-    words = _numbered(trace)
+    facts = Facts(*word_numbers(trace.query_tokens, trace.key_tokens))
 
     def work(rows: Rows, which: range) -> tuple[dict[str, PerQuery], dict[str, UniformPerQuery]]:
-        places = _Places(rows, words[0][which.start : which.stop], words[1])
-        return places.shares(rows), places.shares(uniform_rows(rows))
+        del which
+        known = replace(rows, facts=facts)
+        return _places_named(known), _places_named(uniform_rows(known))
 
     parts = list(trace.each_block(work))
     means = [
@@ -122,41 +149,17 @@ def _mean(values: PerQuery) -> PerHead:
     return np.where(is_enough, mean_over_queries(values), np.nan)
 
 
-def _numbered(trace: AttentionTrace) -> tuple[Int[np.ndarray, " q"], Int[np.ndarray, " k"]]:
-    """A number for each query's and each key's word."""
-    folded = [token.casefold() for token in (*trace.query_tokens, *trace.key_tokens)]
-    _, numbers = np.unique(folded, return_inverse=True)
-    return numbers[: trace.n_q], numbers[trace.n_q :]
+def _places_named(rows: Rows) -> dict[str, PerQuery]:
+    """Shares of each query's attention; NaN where there is no such place that it may look at."""
+    elsewhere = same_word_elsewhere(rows)
+    return {name: weight_beside(rows, offset) for name, offset in BESIDE.items()} | {
+        "same word": share_on(same_word(rows), rows, needed=elsewhere),
+        "elsewhere": share_on(elsewhere, rows),
+        "induction": share_on(after_same_word(rows), rows),
+    }
 
 
-class _Places:
-    """Where the words of some queries stand among the keys."""
-
-    def __init__(self, rows: Rows, queries: Int[np.ndarray, " q"], keys: Int[np.ndarray, " k"]) -> None:
-        own = rows.keys[None, :] == rows.places[:, None]
-        self._same: Bool[np.ndarray, "q k"] = queries[:, None] == keys[rows.keys][None, :]
-        self._elsewhere = self._same & ~own
-        before = np.where(rows.keys > 0, keys[rows.keys - 1], -1)
-        self._after = (queries[:, None] == before[None, :]) & (rows.keys[None, :] <= rows.places[:, None])
-
-    def shares(self, rows: Rows) -> dict[str, PerQuery]:
-        """Shares of each query's attention; NaN where there is no such place that it may look at."""
-        beside = {name: weight_beside(rows, offset) for name, offset in BESIDE.items()}
-        has_word = (rows.mask & self._elsewhere).any(axis=-1)
-        has_next = (rows.mask & self._after).any(axis=-1)
-        return beside | {
-            "same word": _where(has_word, rows, self._same),
-            "elsewhere": _where(has_word, rows, self._elsewhere),
-            "induction": _where(has_next, rows, self._after),
-        }
-
-
-def _where(defined: Bool[np.ndarray, "#head q"], rows: Rows, places: Bool[np.ndarray, "q k"]) -> PerQuery:
-    share = np.where(places, rows.weights, 0).sum(axis=-1, dtype=np.float64)
-    return np.where(np.broadcast_to(defined, share.shape), share, np.nan)
-
-
-def _role(head: int, found: Survey, shares: Mapping[str, _Share]) -> Role:
+def _role(head: int, found: Survey, shares: Mapping[str, _Share], tokens: Tokens) -> Role:
     evidence = [
         _share_evidence(name, float(share.value[head]), float(share.uniform[head]))
         for name, share in shares.items()
@@ -165,7 +168,7 @@ def _role(head: int, found: Survey, shares: Mapping[str, _Share]) -> Role:
     same, elsewhere = (float(shares[name].value[head]) for name in ("same word", "elsewhere"))
     looks_elsewhere = elsewhere >= OTHER_PLACES * same
     evidence = [one for one in evidence if one.role != ("own place" if looks_elsewhere else "same word")]
-    evidence += [_sink(head, found), _local(head, found), _broad(head, found)]
+    evidence += [_one_key(head, found, tokens), _local(head, found), _broad(head, found)]
     known = sorted((one for one in evidence if not np.isnan(one.way)), key=lambda one: -one.way)
     return Role(_name(known), tuple(known))
 
@@ -185,13 +188,13 @@ def _share_evidence(role: str, value: float, uniform: float, key: int | None = N
     return Evidence(role, value, uniform, (value - uniform) / (1 - uniform) if uniform < 1 else np.nan, key)
 
 
-def _sink(head: int, found: Survey) -> Evidence:
+def _one_key(head: int, found: Survey, tokens: Tokens) -> Evidence:
     common = head if len(found.uniform_received) > 1 else 0
     has_keys = found.small.has_keys[head if len(found.small.has_keys) > 1 else 0]
     n_rows = max(int(has_keys.sum()), 1)
     value, uniform = found.received[head] / n_rows, found.uniform_received[common] / n_rows
     key = int((value - uniform).argmax())
-    return _share_evidence("sink", float(value[key]), float(uniform[key]), key)
+    return _share_evidence(SINK if is_parking(key, tokens) else ONE_WORD, float(value[key]), float(uniform[key]), key)
 
 
 def _local(head: int, found: Survey) -> Evidence:

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float
 
 from attnviz.core.rows import Rows
 from attnviz.metrics.baseline import where_defined
 from attnviz.registries import METRICS
+from attnviz.registry import Annotated, Range
 from attnviz.shapes import PerQuery
 
-MOST = 0.9
 ROUNDING = 1e-6
 NOTHING = 1e-12
-
-
-def _ascending(rows: Rows) -> tuple[Float[np.ndarray, "head q k"], PerQuery]:
-    """Weights of each row from small to large, and their sum, in float64; forbidden keys are zeros among the first."""
-    ordered = np.sort(rows.weights.astype(np.float64), axis=-1)
-    return ordered, ordered.sum(axis=-1)
 
 
 def _rounded(values: PerQuery) -> PerQuery:
@@ -39,23 +32,43 @@ def effective_keys(rows: Rows) -> PerQuery:
 
 
 @METRICS.register(
-    label="Keys for 90 %",
+    label="Keys needed",
     group="Focus",
     source="Lorenz 1905 (read from the curve of cumulated shares)",
     unit="keys",
-    formula="least m with (m largest w) ≥ 0.9 Σ w",
+    formula="least m with (m largest w) ≥ share · Σ w",
 )
-def keys_for_most(rows: Rows) -> PerQuery:
-    """How few keys hold 90 % of a query's attention.
+def keys_for_most(rows: Rows, *, share: Annotated[float, Range(0.5, 0.99, step=0.01)] = 0.9) -> PerQuery:
+    """How few keys hold most of a query's attention.
+
+    Parameters
+    ----------
+    share
+        How much of the attention they have to hold together; 0.9 is 90 %.
 
     Notes
     -----
-    The share is compared with 0.9 less a millionth, so that rounding does not add a key.
+    The sum is compared with the share less a millionth, so that rounding does not add a key.
     """
-    ordered, total = _ascending(rows)
-    cumulated = np.cumsum(ordered[..., ::-1], axis=-1)
-    enough = cumulated < (MOST - ROUNDING) * total[..., None]
+    cumulated = np.cumsum(rows.ascending[..., ::-1], axis=-1)
+    enough = cumulated < (share - ROUNDING) * cumulated[..., -1:]
     return where_defined(1.0 + enough.sum(axis=-1), rows)
+
+
+@METRICS.register(
+    label="Sum of squares",
+    group="Focus",
+    source="Simpson 1949",
+    formula="Σ w²",
+)
+def sum_of_squares(rows: Rows) -> PerQuery:
+    """How concentrated a query's attention is: 1 on one key, 1/n evenly over n keys.
+
+    Notes
+    -----
+    The chance that two keys drawn by their weights are the same one.
+    """
+    return where_defined(np.vecdot(rows.ascending, rows.ascending), rows)
 
 
 @METRICS.register(
@@ -66,7 +79,7 @@ def keys_for_most(rows: Rows) -> PerQuery:
 )
 def gini(rows: Rows) -> PerQuery:
     """How unevenly a query's attention is shared out: 0 evenly over the allowed keys, near 1 on one of many."""
-    ordered, total = _ascending(rows)
+    ordered, total = rows.ascending, rows.ascending.sum(axis=-1)
     n_columns, n_allowed = ordered.shape[-1], rows.n_allowed
     rank = np.arange(1, n_columns + 1) - (n_columns - n_allowed)[..., None]
     weighted = (rank * ordered).sum(axis=-1)

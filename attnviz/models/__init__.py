@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attnviz.models.description import MINILM, TrainedModel
 from attnviz.models.encoder import EncoderConfig, EncoderRun, Network, read_config, read_network, run_network
-from attnviz.models.minilm import Encoder, encode, load_minilm, run_encoder, tokenize, word_size
+from attnviz.models.minilm import Encoder, encode, heads_off, load_minilm, run_encoder, tokenize, word_size
 
 __all__ = [
     "MINILM",
@@ -14,6 +14,7 @@ __all__ = [
     "Network",
     "TrainedModel",
     "encode",
+    "heads_off",
     "load_minilm",
     "read_config",
     "read_network",

@@ -7,7 +7,8 @@ h = LayerNorm(h + gelu(h W_in + b_in) W_out + b_out).
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from scipy.special import erf
 from attnviz.core import AttentionTrace, split_heads
 from attnviz.core.affine import Affine, LayerNorm
 from attnviz.core.attention import whole
+from attnviz.core.gating import Gates
 from attnviz.core.origin import Origin, Part
 from attnviz.core.pairs import pairs_of
 from attnviz.core.tiles import scorer
@@ -26,6 +28,7 @@ from attnviz.errors import ModelUnavailableError, broken_rule
 from attnviz.shapes import Embedded, HeadMask, Mask, PositionIds, Tokens
 
 TokenIds = Int[np.ndarray, " token"]
+Gater = Callable[[int, AttentionTrace], Gates | None]
 PUBLISHED_TOGETHER = "Take the one that was published with the weights."
 
 
@@ -159,6 +162,7 @@ def run_network(
     segments: TokenIds | None = None,
     positions: PositionIds | None = None,
     sharpness: float = 1.0,
+    gates: Gater | None = None,
 ) -> EncoderRun:
     """Run every layer and keep every intermediate array of its attention.
 
@@ -176,6 +180,9 @@ def run_network(
         Rows of its position table; 0, 1, 2... where they are left out.
     sharpness
         Multiplies the scores; 1 is the trained model, 0 makes every row uniform.
+    gates
+        From the number of a layer and its attention to the heads that are kept there; every layer after it gets what
+        these leave. All are kept where it is left out.
 
     Notes
     -----
@@ -208,12 +215,19 @@ def run_network(
             to_output=layer.output,
         )
         trace = _attend(origin, hidden, tokens, allowed, n_heads=network.config.n_heads, sharpness=sharpness)
-        attended = layer.attention_norm(hidden + trace.output)
-        hidden = layer.layer_norm(attended + layer.narrow(gelu(layer.widen(attended))))
+        if gates is not None:
+            trace = replace(trace, gates=gates(index, trace))
+        hidden = after_attention(layer, hidden, trace.output)
         parts = (Part(f"output of layer {index}", hidden),)
         traces.append(trace)
     hidden.flags.writeable = False
     return EncoderRun(tuple(traces), hidden)
+
+
+def after_attention(layer: EncoderLayer, hidden: Embedded, output: Embedded) -> Embedded:
+    """What a layer makes of what came in and of the output of its attention."""
+    attended = layer.attention_norm(hidden + output)
+    return layer.layer_norm(attended + layer.narrow(gelu(layer.widen(attended))))
 
 
 def _attend(

@@ -11,6 +11,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from attnviz.core import AttentionTrace
+from attnviz.core.gating import Gates, gates_without
 from attnviz.errors import TYPE_A_SENTENCE, ModelUnavailableError, NothingYetError, broken_rule
 from attnviz.masks import build_mask
 from attnviz.models.description import MINILM, TrainedModel
@@ -18,6 +19,7 @@ from attnviz.models.encoder import (
     PUBLISHED_TOGETHER,
     EncoderConfig,
     EncoderRun,
+    Gater,
     Network,
     TokenIds,
     read_config,
@@ -25,6 +27,7 @@ from attnviz.models.encoder import (
     run_network,
 )
 from attnviz.models.files import ModelFiles, check_weights, find_files
+from attnviz.picks import HeadAt
 from attnviz.registry import Spec
 from attnviz.shapes import Tokens
 
@@ -134,7 +137,7 @@ def _cut(encoder: Encoder, text: str) -> tuple[TokenIds, Tokens, int]:
 
 
 def run_encoder(
-    encoder: Encoder, text: str, *, masks: tuple[Spec, ...] = (), sharpness: float = 1.0
+    encoder: Encoder, text: str, *, masks: tuple[Spec, ...] = (), sharpness: float = 1.0, gates: Gater | None = None
 ) -> tuple[AttentionTrace, ...]:
     """One trace a layer of the model reading this text.
 
@@ -148,6 +151,8 @@ def run_encoder(
         Every mask must allow a pair for it to be attended, in every layer; with none all pairs may, as in training.
     sharpness
         Multiplies the scores; 1 is the trained model, 0 makes every row uniform.
+    gates
+        Which heads are kept in each layer, as `run_network` takes them; all where it is left out.
 
     Raises
     ------
@@ -158,7 +163,7 @@ def run_encoder(
     ----------
     Devlin et al. 2019, section 3; Vaswani et al. 2017, section 3.2.
     """
-    return encode(encoder, text, masks=masks, sharpness=sharpness).traces
+    return encode(encoder, text, masks=masks, sharpness=sharpness, gates=gates).traces
 
 
 def encode(
@@ -169,12 +174,13 @@ def encode(
     sharpness: float = 1.0,
     order: Sequence[int] | None = None,
     has_positions: bool = True,
+    gates: Gater | None = None,
 ) -> EncoderRun:
     """What `run_encoder` gives, and with it the vectors that leave the last layer.
 
     Parameters
     ----------
-    encoder, text, masks, sharpness
+    encoder, text, masks, sharpness, gates
         As for `run_encoder`.
     order
         Which token stands at each place; as in the text where it is left out.
@@ -191,4 +197,21 @@ def encode(
     if order is not None:
         ids, tokens = ids[list(order)], tuple(tokens[place] for place in order)
     positions = None if has_positions else np.zeros_like(ids)
-    return run_network(encoder.network, ids, tokens, mask, positions=positions, sharpness=sharpness)
+    return run_network(encoder.network, ids, tokens, mask, positions=positions, sharpness=sharpness, gates=gates)
+
+
+def heads_off(removed: Sequence[HeadAt], stand_in: str = "zero") -> Gater | None:
+    """Gates that switch these heads of the model off; None where there are none.
+
+    Raises
+    ------
+    SettingError
+        When the model runs, if a layer has no such head, or there is no such stand-in.
+    """
+    if not removed:
+        return None
+
+    def gates(layer: int, trace: AttentionTrace) -> Gates | None:
+        return gates_without([at.head for at in removed if at.layer == layer], trace.n_heads, stand_in)
+
+    return gates

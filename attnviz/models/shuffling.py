@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from attnviz.core.shuffling import Change, Shuffled, put_back, relative_change, shuffled_order
+from attnviz.models.encoder import Gater
 from attnviz.models.minilm import Encoder, encode, tokenize
 from attnviz.registry import Spec
 
 
 def shuffled_text(
-    encoder: Encoder, text: str, *, masks: tuple[Spec, ...], sharpness: float, seed: int
+    encoder: Encoder, text: str, *, masks: tuple[Spec, ...], sharpness: float, seed: int, gates: Gater | None = None
 ) -> tuple[Shuffled, ...]:
     """What another order of the tokens does to the output of each layer's attention.
 
@@ -17,7 +18,7 @@ def shuffled_text(
 
     Parameters
     ----------
-    encoder, text, masks, sharpness
+    encoder, text, masks, sharpness, gates
         As for `encode`.
     seed
         Where the order is drawn from.
@@ -32,7 +33,15 @@ def shuffled_text(
 
     def changes(chosen: tuple[Spec, ...], *, has_positions: bool) -> list[Change]:
         first, other = (
-            encode(encoder, text, masks=chosen, sharpness=sharpness, order=places, has_positions=has_positions).traces
+            encode(
+                encoder,
+                text,
+                masks=chosen,
+                sharpness=sharpness,
+                order=places,
+                has_positions=has_positions,
+                gates=gates,
+            ).traces
             for places in (None, order.tolist())
         )
         return [relative_change(one.output, put_back(two.output, order)) for one, two in zip(first, other, strict=True)]

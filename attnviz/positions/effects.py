@@ -77,9 +77,12 @@ class Positional:
         From query ids and key ids to what is added to the scores.
     curves
         Numbers that are worth seeing: wavelengths, slopes, buckets.
+    grid_width
+        Patches in a line of the image, where the tokens are read as patches; else None.
     """
 
     add: Callable[[PositionIds], Embedded] | None = None
     rotate: Rotation | None = None
     bias: Callable[[PositionIds, PositionIds], Bias] | None = None
     curves: tuple[Curve, ...] = ()
+    grid_width: int | None = None

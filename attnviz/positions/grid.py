@@ -57,4 +57,4 @@ def grid_bias(shape: PositionShape, *, grid_width: Annotated[int, Range(1, 32, u
     def bias(q_positions: QPositions, k_positions: KPositions) -> Bias:
         return look_up(table, grid_index(q_positions, k_positions, grid_width))
 
-    return Positional(bias=bias)
+    return Positional(bias=bias, grid_width=grid_width)

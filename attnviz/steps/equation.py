@@ -161,6 +161,10 @@ def _dropped(n: Sequence[float]) -> float:
     return 0.0 * n[0]
 
 
+def _replaced(n: Sequence[float]) -> float:
+    return 0.0 * n[0] + n[1]
+
+
 def _turned(t: Sequence[str], names: tuple[str, str], sign: str) -> str:
     angle = _in_brackets(t[2])
     plain = rf"{_in_brackets(t[0])} {names[0]} {angle} {sign} {_in_brackets(t[1])} {names[1]} {angle}"
@@ -180,6 +184,7 @@ NORMALISED = Operation(
 KEPT = Operation(_kept, lambda t: rf"\frac{{{t[0]}}}{{1 - {t[1]}}}")
 FORBIDDEN = Operation(_nothing, _zero)
 MASKED = Operation(_forbidden, lambda t: rf"{t[0]} - \infty")
+REPLACED = Operation(_replaced, lambda t: rf"0 \cdot {_in_brackets(t[0])} + {_in_brackets(t[1])}")
 DROPPED = Operation(_dropped, lambda t: rf"0 \cdot {t[0]}")
 
 

@@ -209,15 +209,33 @@ class Focus:
         return made
 
     @cached_property
+    def is_on(self) -> Bool[np.ndarray, " head"]:
+        """Which heads are on for the query."""
+        gates = self.trace.gates
+        if gates is None:
+            return np.ones(self.trace.n_heads, dtype=bool)
+        return gates.keeps[:, self.query if gates.keeps.shape[1] > 1 else 0]
+
+    @cached_property
+    def gated(self) -> Float[np.ndarray, "head d_value"]:
+        """The contexts that go into the output: those of heads that are switched off replaced."""
+        gates = self.trace.gates
+        if gates is None or self.is_on.all():
+            return self.contexts
+        if gates.stand_in == "zero":
+            return np.where(self.is_on[:, None], self.contexts, 0.0)
+        return self.trace.gated[:, self.query].astype(np.float64)
+
+    @cached_property
     def additions(self) -> Float[np.ndarray, "head d_model"]:
-        """What each head adds to the output: its context times its rows of W_O."""
+        """What each head adds to the output: its context, or what stands in for it, times its rows of W_O."""
         W = self.trace.origin.to_output.W.astype(np.float64)
         by_head = W.reshape(self.trace.n_heads, -1, W.shape[1])
-        return np.einsum("hd,hdm->hm", self.contexts, by_head)
+        return np.einsum("hd,hdm->hm", self.gated, by_head)
 
     @cached_property
     def output(self) -> Vector:
-        """What all heads make of the query."""
+        """What all heads that are on make of the query."""
         made, b = self.additions.sum(axis=0), self.trace.origin.to_output.b
         return made if b is None else made + b
 

@@ -10,6 +10,7 @@ import streamlit as st
 
 from attnviz.core import AttentionConfig, attend
 from attnviz.core.designed import role_of
+from attnviz.core.gating import gates_without
 from attnviz.core.layer import MOST_KEPT
 from attnviz.core.projections import Projections, make_projections
 from attnviz.core.shuffling import Shuffled, shuffled
@@ -18,6 +19,7 @@ from attnviz.core.tiles import leave_threads_to_tiles
 from attnviz.masks import build_mask
 from attnviz.metrics.reach import Reach, allowed_in_any_head, reach
 from attnviz.numbers import counted
+from attnviz.picks import HeadAt, heads_in, heads_within, ignored_heads
 from attnviz.registry import Spec
 from attnviz.scenario import Scenario
 from attnviz.shapes import Mask
@@ -48,13 +50,21 @@ def shown_layer(scenario: Scenario) -> Shown:
     return _trained(scenario) if scenario.input == "trained" else _made(scenario)
 
 
+def with_all_heads(scenario: Scenario, shown: Shown) -> Shown:
+    """The same layer where no head of any layer is switched off."""
+    if all(trace.gates is None for trace in shown.run.traces):
+        return shown
+    return shown_layer(replace(scenario, removed="", stand_in="zero"))
+
+
 @st.cache_resource(show_spinner=False)
 def _one_matrix_thread() -> None:
     leave_threads_to_tiles()
 
 
 def _made(scenario: Scenario) -> Shown:
-    config = scenario.config()
+    setting = scenario.config()
+    config = replace(setting, removed=(), stand_in="zero")
     small = config.n_heads * config.n_q * config.n_k <= FEW_WEIGHTS
     notes: tuple[str, ...] = ()
     if scenario.input == "sentence":
@@ -65,7 +75,19 @@ def _made(scenario: Scenario) -> Shown:
             for name, total in totals.items()
             if total > MAX_WORDS
         )
-    return Shown(_few(config) if small else _many(config), notes=notes)
+    picked = heads_in(scenario.removed)
+    run = _few(config) if small else _many(config)
+    return Shown(_gated(run, setting), notes=(*notes, *ignored_heads(picked, 1, config.n_heads)))
+
+
+def _gated(run: Run, setting: AttentionConfig) -> Run:
+    """The same weights with some heads switched off: all that depends on the weights alone is shared."""
+    gates = gates_without(setting.removed, setting.n_heads, setting.stand_in)
+    if gates is None:
+        return run
+    (layer,) = run.layers
+    name = ("gated", setting.removed, setting.stand_in)
+    return run.kept.once(name, lambda: Run((replace(layer, trace=replace(layer.trace, gates=gates)),)))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs={AttentionConfig: repr})
@@ -100,11 +122,14 @@ def _projections(
 def _trained(scenario: Scenario) -> Shown:
     from attnviz.models import MINILM, load_minilm, tokenize
 
+    picked = heads_in(scenario.removed)
+    removed = heads_within(picked, MINILM.n_layers, MINILM.n_heads)
     tokens, total = tokenize(load_minilm(), scenario.text)
     size = MINILM.n_layers * MINILM.n_heads * len(tokens) ** 2
-    chosen = (scenario.text, scenario.masks, scenario.sharpness)
+    stand_in = scenario.stand_in if removed else "zero"
+    chosen = (scenario.text, scenario.masks, scenario.sharpness, removed, stand_in)
     run = _few_trained(*chosen) if size <= FEW_WEIGHTS else _many_trained(*chosen)
-    notes: list[str] = []
+    notes = list(ignored_heads(picked, MINILM.n_layers, MINILM.n_heads))
     if total > MINILM.max_tokens:
         notes.append(f"The text has {counted(total, 'token')}; only the first {MINILM.max_tokens} are used.")
     if scenario.mask.name != MINILM.mask or scenario.sparsity.name != "dense" or scenario.sharpness != 1:
@@ -114,13 +139,17 @@ def _trained(scenario: Scenario) -> Shown:
 
 
 @st.cache_resource(max_entries=16, show_spinner="Running the model…")
-def _few_trained(text: str, masks: tuple[Spec, ...], sharpness: float) -> Run:
-    return _encode(text, masks, sharpness)
+def _few_trained(
+    text: str, masks: tuple[Spec, ...], sharpness: float, removed: tuple[HeadAt, ...], stand_in: str
+) -> Run:
+    return _encode(text, masks, sharpness, removed, stand_in)
 
 
 @st.cache_resource(max_entries=2, show_spinner="Running the model…")
-def _many_trained(text: str, masks: tuple[Spec, ...], sharpness: float) -> Run:
-    return _encode(text, masks, sharpness)
+def _many_trained(
+    text: str, masks: tuple[Spec, ...], sharpness: float, removed: tuple[HeadAt, ...], stand_in: str
+) -> Run:
+    return _encode(text, masks, sharpness, removed, stand_in)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -129,12 +158,13 @@ def spread(seed: int) -> Spread:
     return spread_of_products(seed)
 
 
-def _encode(text: str, masks: tuple[Spec, ...], sharpness: float) -> Run:
+def _encode(text: str, masks: tuple[Spec, ...], sharpness: float, removed: tuple[HeadAt, ...], stand_in: str) -> Run:
     from attnviz.models import load_minilm, run_encoder
+    from attnviz.models.minilm import heads_off
 
     encoder = load_minilm()
     start = time.perf_counter()
-    traces = run_encoder(encoder, text, masks=masks, sharpness=sharpness)
+    traces = run_encoder(encoder, text, masks=masks, sharpness=sharpness, gates=heads_off(removed, stand_in))
     seconds = (time.perf_counter() - start) / len(traces)
     return Run(tuple(Layer(trace, ("",) * trace.n_heads, seconds) for trace in traces))
 
@@ -160,7 +190,8 @@ def shuffled_tokens(scenario: Scenario) -> Shuffled:
         If the input is empty, the setting too large or the trained model not there.
     """
     if scenario.input == "trained":
-        layers = _shuffled_text(scenario.text, scenario.masks, scenario.sharpness, scenario.seed)
+        chosen = (scenario.text, scenario.masks, scenario.sharpness, scenario.seed)
+        layers = _shuffled_text(*chosen, heads_in(scenario.removed), scenario.stand_in)
         return layers[min(scenario.layer, len(layers) - 1)]
     config = scenario.config()
     most = min(MAX_WORDS, math.isqrt(MOST_KEPT // config.n_heads))
@@ -174,8 +205,12 @@ def _shuffled(config: AttentionConfig) -> Shuffled:
 
 
 @st.cache_resource(max_entries=8, show_spinner="Running the model…")
-def _shuffled_text(text: str, masks: tuple[Spec, ...], sharpness: float, seed: int) -> tuple[Shuffled, ...]:
-    from attnviz.models import load_minilm
+def _shuffled_text(
+    text: str, masks: tuple[Spec, ...], sharpness: float, seed: int, picked: tuple[HeadAt, ...], stand_in: str
+) -> tuple[Shuffled, ...]:
+    from attnviz.models import MINILM, load_minilm
+    from attnviz.models.minilm import heads_off
     from attnviz.models.shuffling import shuffled_text
 
-    return shuffled_text(load_minilm(), text, masks=masks, sharpness=sharpness, seed=seed)
+    gates = heads_off(heads_within(picked, MINILM.n_layers, MINILM.n_heads), stand_in)
+    return shuffled_text(load_minilm(), text, masks=masks, sharpness=sharpness, seed=seed, gates=gates)

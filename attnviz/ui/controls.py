@@ -14,7 +14,7 @@ from attnviz.figures.labels import visible
 from attnviz.menu import Menu
 from attnviz.registry import Spec
 from attnviz.scenario import D_MODELS, DOMAINS, PARAMS, Scenario
-from attnviz.ui import session
+from attnviz.ui import session, viewing
 from attnviz.ui.layer import Layer
 from attnviz.ui.parameters import parameter
 from attnviz.ui.variants import second_input, variants
@@ -165,6 +165,7 @@ def _view() -> None:
             key="shared_scale",
             help="Off: each head's largest weight has the strongest colour.",
         )
+        viewing.controls()
 
 
 @st.fragment
@@ -211,6 +212,13 @@ def cell_picker(layer: Layer) -> tuple[int, int]:
         _index("Query (row)", "query", _numbered(layer.trace.query_tokens))
         _index("Key (column)", "key", _numbered(layer.trace.key_tokens))
     return query, key
+
+
+def query_picker(layer: Layer) -> int:
+    """The chosen query."""
+    query = session.keep_within("query", layer.trace.n_q)
+    _index("Query", "query", _numbered(layer.trace.query_tokens))
+    return query
 
 
 def _numbered(tokens: Sequence[str]) -> list[str]:

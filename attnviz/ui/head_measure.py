@@ -1,45 +1,75 @@
-"""One measure of all heads, as a picture and as a table."""
+"""One measure of all heads, as a picture and as a table, of one layer or of all."""
 
 from __future__ import annotations
 
+import numpy as np
 import streamlit as st
 
-from attnviz.figures import alt, answers, measure_panel
+from attnviz.figures import alt, answers, layer_map, measure_panel, measure_words, offset_bars, received_map
+from attnviz.figures.grid import heads_shown
+from attnviz.figures.received import received_beyond
+from attnviz.metrics import mean_over_queries, measure_label
+from attnviz.metrics.offsets import offsets_of
+from attnviz.picks import HeadAt
 from attnviz.registries import METRICS
-from attnviz.scenario import Scenario
+from attnviz.scenario import MAX_CHARACTERS, Scenario
 from attnviz.tables import measure_table
-from attnviz.ui import controls, head_parts, panels, progress, show
-from attnviz.ui.layer import Shown
+from attnviz.ui import controls, head_parts, panels, progress, session, show
+from attnviz.ui.layer import Layer, Shown
 from attnviz.ui.live import Words
+
+OF_THE_SINK = ("first_key", "sink_mass")
 
 
 def measure(scenario: Scenario, shown: Shown, head: int) -> None:
-    """A measure of all heads as a picture and as a table, with what it is and where it comes from."""
-    layer, entry = shown.layer, METRICS[scenario.measure.name]
-    with st.columns(3)[0]:
+    """A measure of all heads, with what it is and where it comes from, and what its mean alone does not tell."""
+    entry, columns = METRICS[scenario.measure.name], st.columns(3)
+    with columns[0]:
         controls.spec_menu("measure", "Measure", scenario.measure)
+    with columns[1]:
         controls.parameters("measure", scenario.measure)
-    found = progress.measured(layer, scenario.measure)
+    with columns[2]:
+        has_layers = head_parts.scope_picker(shown)
+    if entry.group == "Words":
+        _once_more(scenario, shown.layer)
+    if has_layers and scenario.scope == "all":
+        _all_layers(scenario, shown, head)
+    else:
+        _one_layer(scenario, shown.layer, head)
+    if entry.group == "Distance":
+        _offsets(shown.layer, head)
+    if entry.name in OF_THE_SINK:
+        _received(shown.layer, head)
+
+
+def _caption(scenario: Scenario) -> str:
+    entry = METRICS[scenario.measure.name]
     unit = f", in {entry.unit}" if entry.unit else ""
+    return f"{entry.summary} {measure_label(scenario.measure)} = {entry.formula}{unit}. Source: {entry.source}."
+
+
+def _one_layer(scenario: Scenario, layer: Layer, head: int) -> None:
+    entry, label = METRICS[scenario.measure.name], measure_label(scenario.measure)
+    found = progress.measured(layer, scenario.measure)
     show.figure(
         measure_panel(
             found.values,
             found.uniform,
             layer.roles,
             selected=head,
-            name=entry.label,
+            name=label,
             unit=entry.unit,
             height=head_parts.height(layer),
         ),
         key="measure_of_heads",
         words=Words(
-            f"{entry.label}: which head has how much?",
+            f"{label}: which head has how much?",
             answers.measure_answer(found.values, found.uniform, layer.roles, entry.unit),
-            f"{entry.summary} {entry.label} = {entry.formula}{unit}. Source: {entry.source}.",
-            alt.measure(found.values, layer.roles, entry.label),
+            _caption(scenario),
+            alt.measure(found.values, layer.roles, label),
         ),
     )
-    frame, labels = measure_table(entry, layer.roles, found)
+    frame, labels = measure_table(scenario.measure, layer.roles, found)
     rows, caption = panels.heads_in_table(head, len(frame))
     show.table(
         frame,
@@ -51,3 +81,69 @@ def measure(scenario: Scenario, shown: Shown, head: int) -> None:
         labels=labels,
         file_name=f"attnviz-{entry.name}.csv",
     )
+
+
+def _all_layers(scenario: Scenario, shown: Shown, head: int) -> None:
+    entry, label = METRICS[scenario.measure.name], measure_label(scenario.measure)
+    found = [progress.measured(layer, scenario.measure) for layer in shown.run.layers]
+    means = np.stack([mean_over_queries(one.values) for one in found])
+    uniform = mean_over_queries(np.stack([np.resize(mean_over_queries(one.uniform), len(means[0])) for one in found]))
+    name = f"{label} ({entry.unit})" if entry.unit else label
+    show.figure(
+        layer_map(means, uniform, selected=HeadAt(shown.index, head), name=name, scale=scenario.scale),
+        key="measure_of_layers",
+        words=Words(
+            f"{label}: which head of which layer has how much?",
+            measure_words.layer_map_answer(means, uniform, [layer.roles for layer in shown.run.layers], entry.unit),
+            f"{_caption(scenario)} Mean over the queries; the last column is a head that is uniform over the allowed "
+            "keys. Click a head to open it.",
+            measure_words.layer_map_alt(means, name),
+        ),
+        on_click=session.head_setter("measure_of_layers", means.shape[1]),
+    )
+
+
+def _offsets(layer: Layer, head: int) -> None:
+    found = layer.kept.once(("offsets", head), lambda: offsets_of(layer.trace, head))
+    show.figure(
+        offset_bars(found),
+        key="offsets_of_head",
+        words=Words(
+            f"How far does {answers.named(head, layer.roles)} look, and which way?",
+            measure_words.offsets_answer(found, head, layer.roles),
+            "Sum of the weights of all pairs of query and key with this offset, over the number of queries; before 0 "
+            "lies what came earlier. Heads with the same mean distance may look at different places. Source: Vig & "
+            "Belinkov 2019, section 4.3.",
+            measure_words.offsets_alt(found, head),
+        ),
+    )
+
+
+def _received(layer: Layer, head: int) -> None:
+    beyond, uniform = received_beyond(layer.survey())
+    tokens, heads = layer.trace.key_tokens, heads_shown(head, layer.trace.n_heads)
+    show.figure(
+        received_map(beyond, tokens, layer.roles, heads, selected=head),
+        key="received_by_keys",
+        words=Words(
+            "Which keys get more than their share?",
+            measure_words.received_answer(beyond, uniform, tokens, layer.roles),
+            "Mean over the queries of the weight that a key gets, less that from a head uniform over the allowed keys: "
+            "under a causal mask the first keys get much from any head. Source: Xiao et al. 2024, section 3.1. Click a "
+            "head to choose it.",
+            measure_words.received_alt(beyond, tokens, heads),
+        ),
+        on_click=session.click_setter("received_by_keys"),
+    )
+
+
+def _once_more(scenario: Scenario, layer: Layer) -> None:
+    """Where no word comes again, a way to a text in which all do."""
+    if not np.isnan(progress.measured(layer, scenario.measure).values).all():
+        return
+    twice = f"{scenario.text.strip()} {scenario.text.strip()}"
+    if scenario.input == "vectors" or len(twice) > MAX_CHARACTERS:
+        show.sentence("No word comes again here. Choose a sentence in which one does.")
+        return
+    show.sentence("No query has an earlier place of its own word that it may look at.")
+    st.button("Say the sentence twice", on_click=session.setter(text=twice))

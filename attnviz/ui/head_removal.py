@@ -2,11 +2,217 @@
 
 from __future__ import annotations
 
-from attnviz.errors import NothingYetError
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from attnviz.figures import importance_map, pruning_lines, removal_bars, removal_words
+from attnviz.metrics.contribution import (
+    Change,
+    Written,
+    change_without,
+    check_removable,
+    leave_one_out,
+    pruning,
+    shares,
+    written,
+)
+from attnviz.metrics.takeover import takeover
+from attnviz.numbers import significant
+from attnviz.picks import HeadAt
 from attnviz.scenario import Scenario
-from attnviz.ui.layer import Shown
+from attnviz.shapes import PerHead
+from attnviz.ui import compute, controls, head_parts, head_switches, panels, progress, session, show
+from attnviz.ui.layer import Layer, Shown
+from attnviz.ui.live import Words
+
+INSTEAD = {"zero": "Nothing in its place", "mean": "Its mean in its place"}
+FEW_TOKENS = 24
+
+
+@dataclass(frozen=True, eq=False)
+class Removed:
+    """What each head writes, and each of them removed alone."""
+
+    made: Written
+    alone: tuple[Change, ...]
+
+    @property
+    def changes(self) -> PerHead:
+        """Relative change of the output without each head."""
+        return np.array([change.relative for change in self.alone])
 
 
 def removal(scenario: Scenario, shown: Shown, head: int) -> None:
-    """What is lost without a head."""
-    raise NothingYetError(f"{scenario.heads_view} {shown.index} {head}")
+    """Each head removed alone, all of them one after the other, and those that are switched off."""
+    intact = compute.with_all_heads(scenario, shown)
+    layer, stand_in = intact.layer, scenario.stand_in
+    controls.view_picker("stand_in", INSTEAD)
+    found = removed(layer, stand_in)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _alone(found, shown, head, stand_in)
+    with right:
+        _one_by_one(found, layer)
+    head_switches.switches(scenario, shown)
+    _switched_off(found, scenario, shown, intact)
+    if scenario.input == "trained":
+        _in_the_model(scenario, shown, intact, head)
+    _table(found, layer, head)
+
+
+def removed(layer: Layer, stand_in: str) -> Removed:
+    """What a layer loses with each head, kept with the layer."""
+    made = written_by(layer, stand_in)
+    return layer.kept.once(("removed", stand_in), lambda: Removed(made, leave_one_out(made)))
+
+
+def written_by(layer: Layer, stand_in: str = "zero") -> Written:
+    """What the heads of a layer write, kept with the layer; a long one with a bar.
+
+    Raises
+    ------
+    SettingError
+        If the layer is too large for it.
+    """
+    check_removable(layer.trace)
+    context = progress.context(layer)
+    return layer.kept.once(("written", stand_in), lambda: written(layer.trace, stand_in, context=context))
+
+
+def _alone(found: Removed, shown: Shown, head: int, stand_in: str) -> None:
+    roles, off = shown.layer.roles, shown.layer.trace.removed
+    instead = removal_words.STAND_INS[stand_in]
+    show.figure(
+        removal_bars(
+            found.changes,
+            removal_words.equal_heads(len(roles)),
+            roles,
+            selected=head,
+            off=off,
+            height=head_parts.height(shown.layer),
+        ),
+        key="removal_bars",
+        words=Words(
+            "What changes without a head?",
+            removal_words.removal_answer(found.changes, roles),
+            f"Each head removed alone, {instead} instead: ‖output without it − output‖ / ‖output‖ over all queries, "
+            "in % (Michel et al. 2019, section 3.2). Dotted: 1 / √heads, for heads of equal length at right angles.",
+            removal_words.removal_alt(found.changes, roles),
+        ),
+    )
+
+
+def _one_by_one(found: Removed, layer: Layer) -> None:
+    order = pruning(found.made)
+    show.figure(
+        pruning_lines(order, height=head_parts.height(layer)),
+        key="pruning_lines",
+        words=Words(
+            "How many heads can go?",
+            removal_words.pruning_answer(order),
+            "‖output without them − output‖ / ‖output‖ in %; each step removes the head whose absence changes the "
+            "output least. “shortest first”: by ‖p_h‖, the length of what it writes; “at random”: root of the mean "
+            "square over all sets of as many heads (pruning: Michel et al. 2019, section 4).",
+            removal_words.pruning_alt(order),
+        ),
+    )
+
+
+def _switched_off(found: Removed, scenario: Scenario, shown: Shown, intact: Shown) -> None:
+    gates = shown.layer.trace.gates
+    words: list[str] = []
+    if gates is not None:
+        change = change_without(found.made, gates.keeps)
+        words.append(removal_words.off_words(change, gates.removed, scenario.stand_in))
+    if scenario.input == "trained" and any(trace.gates is not None for trace in shown.run.traces):
+        words.append(
+            f"In all layers together, they change the embedding of the text by {_embedding_change(shown, intact)} "
+            "(1 − cosine)."
+        )
+    if any(words):
+        show.sentence(" ".join(filter(None, words)))
+
+
+def _embedding_change(shown: Shown, intact: Shown) -> str:
+    from attnviz.models import load_minilm
+    from attnviz.models.importance import embedding_change, last_hidden
+
+    network = load_minilm().network
+    return significant(embedding_change(*(last_hidden(network, run.traces) for run in (intact.run, shown.run))))
+
+
+def _in_the_model(scenario: Scenario, shown: Shown, intact: Shown, head: int) -> None:
+    """The map of all heads of the model; of a longer text when it is asked for."""
+    from attnviz.models import load_minilm
+    from attnviz.models.importance import importance
+
+    name = ("importance", scenario.stand_in)
+    kept, traces = intact.run.kept, intact.run.traces
+    if not kept.has(name) and traces[0].n_q > FEW_TOKENS:
+        count = sum(trace.n_heads for trace in traces)
+        if not st.button(
+            f"Measure all {count} heads", help="Each is removed alone, and the layers after it run again."
+        ):
+            return
+    room = st.empty()
+    with progress.steps(room, "of the heads removed and the layers after them run") as tell:
+        found = kept.once(
+            name,
+            lambda: importance(load_minilm().network, traces, stand_in=scenario.stand_in, on_progress=tell),
+        )
+    off = [HeadAt(layer, one) for layer, trace in enumerate(shown.run.traces) for one in trace.removed]
+    show.figure(
+        importance_map(
+            found.embedding, off, selected=HeadAt(shown.index, head), value="1 − cosine", scale=scenario.scale
+        ),
+        key="importance_map",
+        words=Words(
+            "Which heads does the model need for this text?",
+            removal_words.importance_answer(found.embedding),
+            "Each head of the model removed alone and every later layer run again: 1 − cosine of the text’s embedding "
+            "(mean of the last vectors; Reimers & Gurevych 2019) with and without it; 0: no change. Click a cell for "
+            "its layer and head; × is switched off.",
+            removal_words.importance_alt(found.embedding),
+        ),
+        on_click=session.head_setter("importance_map", found.embedding.shape[1]),
+    )
+
+
+def _table(found: Removed, layer: Layer, head: int) -> None:
+    n_heads = layer.trace.n_heads
+    others = [takeover(found.made, one) for one in range(n_heads)]
+    columns: dict[str, object] = {
+        "head": range(n_heads),
+        "role": layer.roles,
+        "written_share": 100 * shares(found.made),
+        "change_percent": 100 * found.changes,
+        "output_cosine": [change.cosine for change in found.alone],
+        "taken_over_by_head": [pd.NA if other is None else other.head for other in others],
+        "factor": [float("nan") if other is None else other.factor for other in others],
+        "then_left_percent": [float("nan") if other is None else 100 * other.left for other in others],
+    }
+    frame = pd.DataFrame({name: values for name, values in columns.items() if name != "role" or any(layer.roles)})
+    rows, note = panels.heads_in_table(head, n_heads)
+    words = removal_words.takeover_words(others[head], head, float(found.changes[head]))
+    show.table(
+        frame,
+        rows,
+        title="Each head removed alone",
+        caption=f"{words} Cosine: of the outputs before and after, mean over the queries. Taken over by: the other "
+        f"head that leaves least with what it writes multiplied by the factor (least squares).{note}",
+        labels={
+            "head": "Head",
+            "role": "Role",
+            "written_share": "Share of what is written (%)",
+            "change_percent": "Change without it (%)",
+            "output_cosine": "Cosine",
+            "taken_over_by_head": "Taken over by",
+            "factor": "Factor",
+            "then_left_percent": "Change then (%)",
+        },
+        file_name="attnviz-removal.csv",
+        strong=head,
+    )

@@ -43,7 +43,8 @@ def roles(scenario: Scenario, shown: Shown, head: int) -> None:
         title="Why is it called that?",
         caption="A head is named after what it is at least half of the way to doing alone, from what a head uniform "
         "over the allowed keys does: one place beside the query, the query's word, what followed it earlier "
-        "(induction; Olsson et al. 2022), or one key (sink; Xiao et al. 2024). Else it is local (mean distance at most "
+        "(induction; Olsson et al. 2022), or one key: a sink (Xiao et al. 2024) where that is the first place, a "
+        "special token or punctuation, else one word. Else it is local (mean distance at most "
         f"half of the uniform head's), broad (entropy at least 90 % of the largest), or mixed.{caption}",
         labels={"head": "Head", "role": "Role", "evidence": "Evidence", "why_not": "Why not another"},
         file_name="attnviz-roles.csv",

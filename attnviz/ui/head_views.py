@@ -17,6 +17,7 @@ from attnviz.ui import (
     head_removal,
     head_roles,
     head_table,
+    reproduce,
 )
 from attnviz.ui.layer import Shown
 
@@ -45,3 +46,4 @@ def chosen(scenario: Scenario, shown: Shown, head: int) -> None:
     """The view that the scenario names."""
     controls.view_picker("heads_view", {name: view.label for name, view in VIEWS.items()})
     VIEWS[scenario.heads_view].draw(scenario, shown, head)
+    reproduce.in_python(scenario)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any, TypeVar
@@ -12,13 +12,15 @@ import pandas as pd
 
 from attnviz.core import AttentionTrace
 from attnviz.figures.pattern import map_part
-from attnviz.metrics import SURVEYED, Measured, Overview, Role, Survey, measured, overview, roles_of, survey
+from attnviz.metrics import SURVEYED, Measured, Overview, Role, Survey, measured_all, overview, roles_of, survey
 from attnviz.metrics.pooling import Window
+from attnviz.registries import METRICS
 from attnviz.registry import Spec
 from attnviz.shapes import MapPart
 from attnviz.tables import head_summary
 
 MOST_MADE = 64
+MOST_NAMED = 1 << 18
 Made = TypeVar("Made")
 
 
@@ -28,6 +30,11 @@ class Kept:
 
     _made: dict[Hashable, Any] = field(default_factory=dict[Hashable, Any])
     _lock: RLock = field(default_factory=RLock)
+
+    def has(self, name: Hashable) -> bool:
+        """Whether this has been made."""
+        with self._lock:
+            return name in self._made
 
     def once(self, name: Hashable, make: Callable[[], Made]) -> Made:
         """What `make` gives, made once for each name."""
@@ -45,8 +52,8 @@ class Layer:
 
     Attributes
     ----------
-    roles
-        What each head is called; empty where that is not known.
+    designed
+        What each head was designed for; empty where it was not.
     trace_seconds
         Time that computing the trace took.
     kept
@@ -54,7 +61,7 @@ class Layer:
     """
 
     trace: AttentionTrace
-    roles: tuple[str, ...]
+    designed: tuple[str, ...]
     trace_seconds: float
     kept: Kept = field(default_factory=Kept)
     _survey: list[tuple[Survey, float]] = field(default_factory=list)
@@ -71,10 +78,34 @@ class Layer:
 
     def measured(self, spec: Spec, on_progress: Callable[[float], None] | None = None) -> Measured:
         """A measure of all heads; of those that the survey does not hold each is computed when first asked for."""
-        if spec.name in SURVEYED:
-            found = self.survey(on_progress)
-            return Measured(found.measures[spec.name], found.uniform[spec.name])
-        return self.kept.once(spec, lambda: measured(self.trace, spec, on_progress))
+        return self.measured_all((spec,), on_progress)[0]
+
+    def measured_all(
+        self, specs: Sequence[Spec], on_progress: Callable[[float], None] | None = None
+    ) -> tuple[Measured, ...]:
+        """Several measures of all heads, those that are not known yet in one pass."""
+        found = self.survey(on_progress)
+        known = {METRICS[name].spec(): Measured(found.measures[name], found.uniform[name]) for name in SURVEYED}
+
+        def make() -> tuple[Measured, ...]:
+            missing = [spec for spec in specs if spec not in known]
+            beyond = found.received - found.uniform_received
+            made = measured_all(self.trace, missing, on_progress, sink_keys=beyond.argmax(axis=1)) if missing else ()
+            by_spec = known | dict(zip(missing, made, strict=True))
+            return tuple(by_spec[spec] for spec in specs)
+
+        return self.kept.once(("measured", *specs), make)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """What each head is called: what it was designed for, or on a short trace what it turns out to do.
+
+        Empty where nothing can be said.
+        """
+        trace = self.trace
+        if any(self.designed) or trace.n_heads * trace.n_q * trace.n_k > MOST_NAMED:
+            return self.designed
+        return self.kept.once("names", lambda: tuple(role.known_name for role in self.found_roles()))
 
     def found_roles(self) -> tuple[Role, ...]:
         """What each head turns out to do."""

@@ -88,7 +88,7 @@ def _levels(trace: dict[str, Any]) -> tuple[float, float] | None:
 
 def _with_arrays(value: Any, blob: _Blob, levels: tuple[float, float] | None) -> Any:
     if isinstance(value, dict):
-        return {key: _with_arrays(item, blob, levels) for key, item in value.items()}
+        return {key: _with_arrays(item, blob, None if key == "customdata" else levels) for key, item in value.items()}
     if isinstance(value, np.ndarray):
         return _packed(value, blob, levels)
     if isinstance(value, list | tuple):

@@ -14,17 +14,19 @@ from attnviz.figures import (
     query_bars,
     similarity_matrix,
     step_words,
+    viewing_words,
 )
 from attnviz.figures.grid import heads_shown, largest_shown
 from attnviz.figures.pattern import MOST_SIDE, fitting_window, is_exact
 from attnviz.figures.row import MOST_KEYS, keys_to_show
+from attnviz.metrics import measure_label
 from attnviz.metrics.pooling import Window
 from attnviz.numbers import percent, significant
 from attnviz.registries import METRICS, SIMILARITIES
 from attnviz.scenario import Scenario
 from attnviz.steps import Focus
 from attnviz.tables import column_name
-from attnviz.ui import navigation, session, show
+from attnviz.ui import navigation, session, show, viewing
 from attnviz.ui.layer import Layer
 from attnviz.ui.live import Words
 
@@ -49,6 +51,7 @@ def grid(scenario: Scenario, layer: Layer, head: int) -> None:
     """All heads; a click chooses one."""
     small = layer.overview()
     heads = heads_shown(head, layer.trace.n_heads)
+    view = viewing.view_of(scenario, layer.trace.n_k)
     caption = f"weight = {_formula(scenario, layer)}. Click a head to choose it."
     if small.step_q > 1 or small.step_k > 1:
         caption += f" Each cell is the largest of {small.step_q} × {small.step_k} weights."
@@ -56,6 +59,11 @@ def grid(scenario: Scenario, layer: Layer, head: int) -> None:
         caption += f" Heads {heads[0]} to {heads[-1]} of {layer.trace.n_heads} are shown."
     if not scenario.shared_scale:
         caption += " Each head is coloured up to its own largest weight."
+    answer, seen = answers.grid_answer(small, heads), None
+    if view:
+        seen = viewing.maps(layer, view)
+        answer += viewing.answer(scenario, layer, view, heads)
+        caption += viewing_words.caption(view)
     show.figure(
         head_grid(
             layer.trace,
@@ -65,13 +73,14 @@ def grid(scenario: Scenario, layer: Layer, head: int) -> None:
             scale=scenario.scale,
             shared_scale=scenario.shared_scale,
             fit=session.fitting_maps("grid"),
+            seen=seen,
         ),
         key="grid",
         words=Words(
             "Where does each head look?",
-            answers.grid_answer(small, heads),
+            answer,
             caption,
-            alt.head_grid(layer.trace, small, heads, layer.roles),
+            viewing_words.seen_as(alt.head_grid(layer.trace, small, heads, layer.roles), seen),
         ),
         on_click=session.click_setter("grid"),
     )
@@ -90,6 +99,13 @@ def pattern(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -
         top = largest_shown(found.small, head)
     else:
         top = float(np.nanmax(found.measures["largest_weight"][head], initial=0.0)) or 1.0
+    answer, seen = answers.head_answer(trace, found, head, layer.roles), None
+    view = viewing.view_of(scenario, trace.n_k)
+    if view:
+        seen = viewing.part(layer, head, window, view)
+        top = viewing.top(layer, head, view, is_shared=scenario.shared_scale)
+        answer += viewing.answer(scenario, layer, view, range(head, head + 1), after=answer)
+        caption += viewing_words.caption(view, has_empty=bool(seen.is_empty.any()))
     show.figure(
         attention_heatmap(
             trace,
@@ -101,14 +117,15 @@ def pattern(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -
             scale=scenario.scale,
             top=top,
             window=window,
-            part=layer.part(head, window),
+            part=None if seen else layer.part(head, window),
+            seen=seen,
         ),
         key="pattern",
         words=Words(
             f"Which keys does {answers.named(head, layer.roles)} look at?",
-            answers.head_answer(trace, found, head, layer.roles),
+            answer,
             caption,
-            alt.pattern(trace, head, layer.roles),
+            viewing_words.seen_as(alt.pattern(trace, head, layer.roles), seen),
         ),
         on_click=session.click_setter("pattern"),
     )
@@ -127,7 +144,14 @@ def dropout(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -
     )
     if not is_exact(window):
         caption += _pooled()
-    whole = layer.part(head, Window(0, trace.n_q, 0, trace.n_k), is_training=True)
+    everything = Window(0, trace.n_q, 0, trace.n_k)
+    seen, view = None, viewing.view_of(scenario, trace.n_k)
+    if view:
+        seen = viewing.part(layer, head, window, view, is_training=True)
+        whole = viewing.part(layer, head, everything, view, is_training=True).weights
+        caption += viewing_words.caption(view, has_empty=bool(seen.is_empty.any()))
+    else:
+        whole = layer.part(head, everything, is_training=True)
     show.figure(
         attention_heatmap(
             after,
@@ -139,14 +163,15 @@ def dropout(scenario: Scenario, layer: Layer, head: int, query: int, key: int) -
             scale=scenario.scale,
             top=max(1.0, float(np.fmax.reduce(whole, axis=None, initial=0))),
             window=window,
-            part=layer.part(head, window, is_training=True),
+            part=None if seen else layer.part(head, window, is_training=True),
+            seen=seen,
         ),
         key="after_dropout",
         words=Words(
             "And after dropout?",
             answers.dropout_answer(trace, head),
             caption,
-            alt.pattern(after, head, layer.roles),
+            viewing_words.seen_as(alt.pattern(after, head, layer.roles), seen),
         ),
         on_click=session.click_setter("after_dropout"),
     )
@@ -156,6 +181,8 @@ def query_row(scenario: Scenario, layer: Layer, head: int, query: int, key: int)
     """The chosen query: its bars, and the numbers and the arithmetic of the chosen cell."""
     trace, focus = layer.trace, Focus(layer.trace, head, query, key, scenario.masks)
     caption = "The mark in each row is the weight of a head that is uniform over the allowed keys."
+    if scenario.hidden:
+        caption += " No key is hidden here."
     if trace.n_k > MOST_KEYS:
         weights, allowed = trace.row(head, query)
         keys = keys_to_show(weights, allowed, key)
@@ -230,7 +257,7 @@ def heads_table(layer: Layer, head: int) -> None:
     labels = {"head": "Head", "role": "Role", "most_alike_head": "Most alike", "most_alike_cosine": "Cosine"}
     for metric in METRICS:
         unit = f" ({metric.unit})" if metric.unit else ""
-        labels[column_name(metric)] = f"{metric.label}{unit}"
+        labels[column_name(metric)] = f"{measure_label(metric.spec())}{unit}"
         labels[f"{column_name(metric)}_uniform"] = "uniform"
     shown, note = heads_in_table(head, len(frame))
     caption = "Means over the queries. “uniform”: the same measure for a head that is uniform over the allowed keys."

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.metrics import Measured
+from attnviz.metrics.alike import Alike
+from attnviz.metrics.links import Links, strongest_links
+from attnviz.metrics.viewing import View, Viewed
+from attnviz.metrics.viewing import viewed as viewed_maps
 from attnviz.numbers import counted, percent
+from attnviz.registries import SIMILARITIES
 from attnviz.registry import Spec
-from attnviz.ui.layer import Layer
+from attnviz.shapes import Context
+from attnviz.ui.layer import Layer, Run
 
 LONG = 1 << 27
 PAUSE = 0.1
+LONG_SECONDS = 0.3
 
 
 def survey(layer: Layer) -> None:
@@ -34,11 +42,60 @@ def measured(layer: Layer, spec: Spec) -> Measured:
         return layer.measured(spec, tell)
 
 
+def viewed(layer: Layer, view: View) -> Viewed:
+    """The maps of all heads in a view, with a bar as `survey` has one."""
+    with _bar(layer) as tell:
+        return layer.kept.once(("viewed", view), lambda: viewed_maps(layer.trace, view, tell))
+
+
+def context(layer: Layer) -> Context:
+    """What each head makes of each query, with a bar as `survey` has one."""
+    with _bar(layer) as tell:
+        return layer.kept.once("context", lambda: layer.trace.stream_context(tell))
+
+
+def links(layer: Layer, heads: range) -> Links:
+    """The strongest links of some heads, with a bar as `survey` has one."""
+    with _bar(layer) as tell:
+        return layer.kept.once(("links", heads), lambda: strongest_links(layer.trace, heads, on_progress=tell))
+
+
+def alike(run: Run, layers: Sequence[Layer], spec: Spec) -> Alike:
+    """How alike the heads of some layers are, with a bar as `survey` has one."""
+    entry, traces = SIMILARITIES[spec.name], [layer.trace for layer in layers]
+    name = ("alike", spec, *(run.layers.index(layer) for layer in layers))
+    with _bar(layers[0], rounds=sum(trace.n_heads for trace in traces)) as tell:
+        return run.kept.once(name, lambda: entry.function(traces, tell, **dict(spec.params)))
+
+
+def measured_all(layer: Layer, specs: Sequence[Spec]) -> tuple[Measured, ...]:
+    """Several measures of all heads of a layer in one pass, with a bar as `survey` has one."""
+    with _bar(layer) as tell:
+        return layer.measured_all(specs, tell)
+
+
 @contextmanager
-def _bar(layer: Layer) -> Generator[Callable[[float], None] | None]:
+def steps(room: DeltaGenerator, of_what: str) -> Generator[Callable[[float], None]]:
+    """A bar in a room of the page, for work that tells the share that is done; gone at the end."""
+    started = told = time.monotonic()
+
+    def tell(share: float) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if now - started > LONG_SECONDS and now - told > PAUSE:
+            told = now
+            room.progress(share, text=f"{percent(share)} {of_what}.")
+
+    yield tell
+    if told > started:
+        room.empty()
+
+
+@contextmanager
+def _bar(layer: Layer, rounds: int = 1) -> Generator[Callable[[float], None] | None]:
     trace = layer.trace
     n_weights = trace.n_heads * trace.n_q * trace.n_k
-    if n_weights < LONG:
+    if n_weights * rounds < LONG:
         yield None
         return
     told = time.monotonic()

@@ -6,11 +6,15 @@ import re
 from collections.abc import Sequence
 
 from attnviz.cost import attention_cost
+from attnviz.figures.head_names import head_name
 from attnviz.numbers import counted, duration, scaled
+from attnviz.picks import HeadAt
 from attnviz.registries import MASKS, POSITIONS
 from attnviz.scenario import Scenario
 from attnviz.ui.layer import Shown
 from attnviz.ui.show import marked
+
+MOST_NAMED = 8
 
 
 def ignored(problems: Sequence[str]) -> str:
@@ -53,6 +57,7 @@ def setting(scenario: Scenario, shown: Shown) -> str:
         words.append("no positions" if label == "None" else f"{inside_a_sentence(label)} positions")
         words += _variants(scenario, kv_heads)
         where = ""
+    words += _switched_off(shown)
     operations, time = scaled(cost.flops, "FLOP", digits=3), duration(shown.layer.seconds)
     other = scenario.cross and scenario.input != "trained"
     over = f"from {counted(trace.n_q, 'query', 'queries')} to " if other else "over "
@@ -61,6 +66,22 @@ def setting(scenario: Scenario, shown: Shown) -> str:
         f"{where}{counted(trace.n_heads, 'head')} of {counted(trace.d_head, 'dimension')} {over}{tokens}, "
         f"{', '.join(words)}: {operations}, {time}."
     )
+
+
+def _switched_off(shown: Shown) -> list[str]:
+    """Which heads are off, in any layer, and what takes their place."""
+    off = [HeadAt(layer, head) for layer, trace in enumerate(shown.run.traces) for head in trace.removed]
+    if not off:
+        return []
+    stand_ins = {trace.gates.stand_in for trace in shown.run.traces if trace.gates is not None}
+    instead = " (its mean instead)" if len(off) == 1 else " (their means instead)"
+    if len(off) > MOST_NAMED:
+        named = f"{counted(len(off), 'head')} off"
+    else:
+        *first, last = (head_name(at, shown.count) for at in off)
+        names = f"{', '.join(first)} and {last}" if first else last
+        named = f"{'head' if len(off) == 1 else 'heads'} {names} off"
+    return [named + (instead if stand_ins == {"mean"} else "")]
 
 
 def _variants(scenario: Scenario, kv_heads: int) -> list[str]:

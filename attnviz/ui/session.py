@@ -225,6 +225,17 @@ def _clicked(key: str) -> dict[str, int]:
     return {field: place for field, place in places.items() if type(place) is int and place >= 0}
 
 
+def follow_choices(key: str, chosen: Sequence[int]) -> None:
+    """Set a control of several choices to these, where it shows others; called before the control."""
+    if sorted(choices(key)) != sorted(chosen):
+        st.session_state[key] = list(chosen)
+
+
+def choices(key: str) -> list[int]:
+    """What is chosen in a control of several choices."""
+    return list(st.session_state.get(key) or [])
+
+
 def view(key: str, default: Value) -> Value:
     """What a control of the page alone, which is no part of the scenario, shows."""
     return st.session_state.get(key, default)
@@ -252,5 +263,27 @@ def click_setter(key: str) -> Callable[[], None]:
 
     def take() -> None:
         change(**_clicked(key))
+
+    return take
+
+
+def head_setter(key: str, n_heads: int) -> Callable[[], None]:
+    """A callback that takes layer (row) and head (column) of the cell clicked in the live figure with this key."""
+
+    def take() -> None:
+        cell = clicked_cell(key)
+        if cell is not None and cell[1] < n_heads:
+            change(layer=cell[0], head=cell[1])
+
+    return take
+
+
+def row_setter(key: str, choices: Sequence[Mapping[str, Value]]) -> Callable[[], None]:
+    """A callback that sets widgets to what stands for the row, or point, clicked in the live figure with this key."""
+
+    def take() -> None:
+        row = clicked_map(key)
+        if row is not None and row < len(choices):
+            change(**choices[row])
 
     return take

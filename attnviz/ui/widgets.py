@@ -5,7 +5,7 @@ Only plain strings, numbers and booleans are such values.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import fields
 from typing import Any
 
@@ -50,9 +50,9 @@ def _value(state: State, name: str) -> Value:
     if name not in PARAMS:
         return value
     domain = DOMAINS[name]
+    if isinstance(domain, Text):
+        return _text(state, name, lambda text: domain.checked(str(text or "")), PARAMS[name].default)
     try:
-        if isinstance(domain, Text):
-            return domain.checked(str(value or ""))
         return PARAMS[name].check(value)
     except AttnvizError:
         return PARAMS[name].default
@@ -65,7 +65,7 @@ def _spec(state: State, name: str, menu: Menu) -> Spec:
     chosen: dict[str, Value] = {}
     for param in entry.params:
         if isinstance(param.domain, Text):
-            chosen[param.name] = _text(state, f"{name}.{param.name}", param)
+            chosen[param.name] = _text(state, f"{name}.{param.name}", param.check, param.default)
             continue
         try:
             chosen[param.name] = param.check(_carried(state, name, menu, entry.name, param))
@@ -84,13 +84,13 @@ def _carried(state: State, name: str, menu: Menu, entry: str, param: Param) -> V
     return param.default if was_usual else value
 
 
-def _text(state: State, key: str, param: Param) -> Value:
+def _text(state: State, key: str, check: Callable[[object], Value], default: Value) -> Value:
     """What is typed, or the last text that meant something; what is wrong with it is kept for its control."""
     problems: dict[str, str] = state.setdefault(REFUSED, {})
     problems.pop(key, None)
-    for text in (state.get(key, param.default), state.get(KEPT, {}).get(key)):
+    for text in (state.get(key, default), state.get(KEPT, {}).get(key)):
         try:
-            return param.check(text)
+            return check(text)
         except AttnvizError as error:
             problems.setdefault(key, str(error))
-    return param.default
+    return default

@@ -71,7 +71,7 @@ def test_a_trace_cannot_be_given_another_array() -> None:
 def test_the_fields_of_a_trace_are_in_the_order_of_computation() -> None:
     assert [item.name for item in fields(AttentionTrace)] == [
         *("query_tokens", "key_tokens", *HELD),
-        *("scorer", "origin", "kept", "dropout", "seed", "is_training"),
+        *("scorer", "origin", "kept", "dropout", "seed", "is_training", "gates"),
     ]
 
 

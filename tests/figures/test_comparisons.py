@@ -24,7 +24,7 @@ def by_name(picture) -> dict[str, object]:
 
 
 def matrix_of(trace, roles, selected: int = 0):
-    similarity = SIMILARITIES["cosine"].function(trace.weights)
+    similarity = SIMILARITIES["cosine"].function((trace,)).pairs
     return similarity, similarity_matrix(similarity, roles, selected=selected, scale=SINGLE_HUE, value="cosine")
 
 

@@ -185,7 +185,7 @@ def test_a_cell_is_answered_with_weight_rank_score_and_the_uniform_share() -> No
 @given(configs())
 def test_the_answers_agree_with_the_numbers_of_any_setting(config: AttentionConfig) -> None:
     trace = attend(config)
-    similarity = SIMILARITIES["cosine"].function(trace.weights)
+    similarity = SIMILARITIES["cosine"].function((trace,)).pairs
     roles = ("",) * trace.n_heads
 
     pair = most_alike(similarity)

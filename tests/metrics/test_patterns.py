@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz import masked_softmax
+from attnviz import AttentionConfig, attend, masked_softmax
 from attnviz.core.rows import MOST_CELLS, USUAL_CELLS, row_blocks, rows_of
-from attnviz.metrics import mean_over_queries, survey, uniform_weights
-from attnviz.metrics.patterns import entropy, largest_weight, mean_distance, normalised_entropy
+from attnviz.metrics import mean_over_queries, measured, survey, uniform_weights
+from attnviz.metrics.patterns import (
+    entropy,
+    entropy_nats,
+    largest_weight,
+    mean_distance,
+    normalised_entropy,
+    top_mass,
+)
+from attnviz.metrics.spread import sum_of_squares
+from attnviz.registries import METRICS, POSITIONS
 from tests.figures.traces import trace_of
 from tests.reference import golden, labs
 from tests.strategies import in_small_blocks
@@ -34,7 +44,17 @@ def one_hot(keys: list[int], n: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("measure", "name"), [(entropy, "entropy_bits"), (mean_distance, "distance"), (largest_weight, "top1_mass")]
+    ("measure", "name"),
+    [
+        (entropy, "entropy_bits"),
+        (entropy_nats, "entropy"),
+        (mean_distance, "distance"),
+        (largest_weight, "top1_mass"),
+        (partial(top_mass, top=1), "top1_mass"),
+        (top_mass, "top5_mass"),
+        (partial(top_mass, top=10), "top10_mass"),
+        (sum_of_squares, "p2"),
+    ],
 )
 def test_a_measure_equals_scipy_on_heads_of_every_character(measure, name: str) -> None:
     np.testing.assert_allclose(measure(HEADS), STATS[name], rtol=0, atol=1e-12)
@@ -141,6 +161,24 @@ def test_mean_distance_of_ten_uniform_causal_tokens_is_2_25() -> None:
     assert mean_over_queries(mean_distance(rows_of(uniform_weights(mask), mask)))[0] == pytest.approx(2.25, abs=1e-15)
 
 
+def test_the_distance_in_an_image_is_that_of_its_patches() -> None:
+    config = AttentionConfig(tuple("abcdefghi"), position=POSITIONS["grid_bias"].spec(grid_width=3), masks=())
+    trace = attend(config)
+    corner = trace.weights[:, 0].astype(float) @ [0, 1, 2, 1, 2**0.5, 5**0.5, 2, 5**0.5, 8**0.5]
+
+    found = measured(trace, METRICS["distance_in_image"].spec())
+
+    np.testing.assert_allclose(found.values[:, 0], corner, rtol=1e-5)
+    assert found.uniform[0, 4] == pytest.approx((4 + 4 * 2**0.5) / 9)
+
+
+def test_words_that_are_no_patches_have_no_distance_in_an_image() -> None:
+    found = measured(attend(AttentionConfig(tuple("abc"))), METRICS["distance_in_image"].spec())
+
+    assert np.isnan(found.values).all()
+    assert np.isnan(found.uniform).all()
+
+
 def test_fewer_queries_than_keys_stand_at_the_end_of_the_keys() -> None:
     weights, mask = np.array([[[0.0, 0, 0, 1, 0], [1, 0, 0, 0, 0]]]), np.ones((1, 2, 5), dtype=bool)
 
@@ -169,6 +207,19 @@ def test_blocks_cover_every_row_once_in_order_and_none_is_larger_than_allowed(
         cells = n_heads * len(block) * n_k
         assert len(block) == 1 or cells <= USUAL_CELLS or (len(block) <= 32 and cells <= MOST_CELLS)
     assert len({len(block) for block in blocks[:-1]}) <= 1
+
+
+@pytest.mark.parametrize("top", [1, 5, 64])
+def test_the_largest_weights_of_a_long_row_are_found_exactly(top: int) -> None:
+    weights = masked_softmax(np.random.default_rng(0).normal(0, 3, (1, 2, 5000)))
+
+    found = top_mass(rows_of(weights, np.ones(weights.shape, dtype=bool)), top=top)
+
+    np.testing.assert_allclose(found, np.sort(weights, axis=-1)[..., -top:].sum(axis=-1), rtol=1e-12)
+
+
+def test_what_each_key_receives_equals_the_reference() -> None:
+    np.testing.assert_allclose(survey(trace_of(STATS["w"])).received, STATS["colmass"], rtol=0, atol=1e-12)
 
 
 def test_the_mean_over_queries_leaves_out_those_without_a_value() -> None:

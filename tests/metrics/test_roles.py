@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz import AttentionConfig, attend, build_mask
+from attnviz.core.text import numbered
 from attnviz.metrics import roles_of, survey, uniform_weights
 from attnviz.metrics.roles import ENOUGH, Role
 from attnviz.registries import MASKS
@@ -50,6 +53,7 @@ MADE = {
     "same word": (SAME, TWICE),
     "induction": (INDUCTION, TWICE),
     "sink": (on([0] * N), SINGLE),
+    "one word": (on([4] * N), SINGLE),
     "local": (near(1), SINGLE),
     "broad": (np.full((N, N), 1 / N), SINGLE),
     "mixed": (on([5, 9, 3, 11, 0, 7, 2, 10, 4, 1, 8, 6]), SINGLE),
@@ -72,14 +76,35 @@ def test_a_head_made_for_a_role_gets_it_with_its_evidence(name: str) -> None:
         assert found.reason.role == name
 
 
-@pytest.mark.parametrize("key", [0, 4, N - 1])
-def test_a_sink_may_be_any_key(key: int) -> None:
-    found = role(on([key] * N))
+@pytest.mark.parametrize(
+    ("key", "token"), [(0, "a"), (4, "[SEP]"), (4, "<s>"), (4, "<|endoftext|>"), (N - 1, "."), (7, "’")]
+)
+def test_a_sink_is_the_first_place_a_special_token_or_punctuation(key: int, token: str) -> None:
+    tokens = (*SINGLE[:key], token, *SINGLE[key + 1 :])
+
+    found = role(on([key] * N), tokens)
 
     assert found.name == "sink"
     assert found.reason is not None
     assert found.reason.key == key
     assert (found.reason.value, found.reason.uniform) == (1, pytest.approx(1 / N))
+
+
+@pytest.mark.parametrize("token", ["cat", "7", "##ing", "日本", "[a]", "<"])
+def test_a_head_that_looks_at_one_word_is_no_sink(token: str) -> None:
+    found = role(on([4] * N), (*SINGLE[:4], token, *SINGLE[5:]))
+
+    assert found.name == ("sink" if token == "<" else "one word")
+    assert found.reason is not None
+    assert found.reason.key == 4
+
+
+def test_random_vectors_have_no_words() -> None:
+    trace = trace_of(on([4] * N)[None], tokens=SINGLE)
+
+    (found,) = roles_of(replace(trace, key_tokens=numbered("x", N)), survey(trace))
+
+    assert found.name == "sink"
 
 
 def test_an_identity_head_and_a_previous_token_head_are_not_called_induction() -> None:

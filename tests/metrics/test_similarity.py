@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from attnviz.metrics import most_alike, similarity
-from attnviz.metrics.similarity import Pair, cosine
+from attnviz.metrics.similarity import Pair, cosine_of_maps
 from tests.reference import golden, labs
 
 
 def test_cosine_equals_that_of_the_flattened_maps() -> None:
     stats = golden("head_stats")
 
-    np.testing.assert_allclose(cosine(stats["w"]), stats["cosine"], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(cosine_of_maps(stats["w"]), stats["cosine"], rtol=0, atol=1e-12)
 
 
 def test_the_similarity_lab_prints_the_same_numbers_with_its_own_denominator() -> None:
@@ -22,7 +22,7 @@ def test_the_similarity_lab_prints_the_same_numbers_with_its_own_denominator() -
     norm = np.linalg.norm(heads.reshape(8, -1), axis=1)
     product = np.outer(norm, norm)
 
-    as_the_lab = cosine(heads) * product / (product + 1e-8)
+    as_the_lab = cosine_of_maps(heads) * product / (product + 1e-8)
 
     np.testing.assert_allclose(as_the_lab[0], lab["row0"], rtol=0, atol=1e-9)
     upper = as_the_lab[np.triu_indices(8, k=1)]
@@ -32,11 +32,11 @@ def test_the_similarity_lab_prints_the_same_numbers_with_its_own_denominator() -
 def test_the_same_map_has_cosine_exactly_1_and_maps_that_share_no_key_exactly_0() -> None:
     here, there = np.eye(3), np.roll(np.eye(3), 1, axis=1)
 
-    assert cosine(np.stack([here, there, here])).tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
+    assert cosine_of_maps(np.stack([here, there, here])).tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
 
 
 def test_a_head_without_any_weight_is_like_no_other() -> None:
-    assert cosine(np.stack([np.zeros((3, 3)), np.eye(3)])).tolist() == [[1, 0], [0, 1]]
+    assert cosine_of_maps(np.stack([np.zeros((3, 3)), np.eye(3)])).tolist() == [[1, 0], [0, 1]]
 
 
 @pytest.mark.parametrize("cells", [1, 200, 1 << 30])
@@ -44,7 +44,7 @@ def test_cosine_does_not_depend_on_the_size_of_the_blocks(monkeypatch: pytest.Mo
     stats = golden("head_stats")
     monkeypatch.setattr(similarity, "BLOCK_CELLS", cells)
 
-    np.testing.assert_allclose(cosine(stats["w"]), stats["cosine"], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(cosine_of_maps(stats["w"]), stats["cosine"], rtol=0, atol=1e-12)
 
 
 def test_cosine_of_long_float32_maps_is_right_to_six_digits() -> None:
@@ -52,7 +52,7 @@ def test_cosine_of_long_float32_maps_is_right_to_six_digits() -> None:
     flat = maps.reshape(4, -1).astype(np.float64)
     norm = np.linalg.norm(flat, axis=1)
 
-    np.testing.assert_allclose(cosine(maps), flat @ flat.T / np.outer(norm, norm), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(cosine_of_maps(maps), flat @ flat.T / np.outer(norm, norm), rtol=0, atol=1e-6)
 
 
 def test_the_most_alike_pair_is_two_different_heads_the_lower_number_first() -> None:

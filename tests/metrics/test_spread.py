@@ -48,6 +48,13 @@ def test_keys_for_90_percent_by_eye(weights: list[float], needed: int) -> None:
         assert keys_for_most(rows_of(np.array([[weights]], kind), full(1, len(weights)))).item() == needed
 
 
+@pytest.mark.parametrize(("share", "needed"), [(0.5, 1), (0.6, 2), (0.75, 2), (0.9, 3), (0.95, 4)])
+def test_more_of_the_attention_needs_more_keys(share: float, needed: int) -> None:
+    weights = np.array([[[0.5, 0.25, 0.15, 0.1]]])
+
+    assert keys_for_most(rows_of(weights, full(1, 4)), share=share).item() == needed
+
+
 def test_forbidden_keys_count_neither_as_even_nor_as_sparse() -> None:
     rows = rows_of(uniform_weights(CAUSAL_4), CAUSAL_4)
 

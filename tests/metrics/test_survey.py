@@ -19,7 +19,7 @@ from attnviz.figures.pattern import map_part
 from attnviz.metrics import SURVEYED, Overview, Survey, overview, pooling, survey, uniform_weights
 from attnviz.metrics.patterns import first_key, top_mass
 from attnviz.metrics.pooling import Window
-from attnviz.metrics.similarity import cosine
+from attnviz.metrics.similarity import cosine_of_maps
 from attnviz.metrics.survey import MOST_LARGE
 from attnviz.registries import MASKS, METRICS
 from tests.figures.test_pooling import slow_pool
@@ -123,7 +123,7 @@ def test_sums_cosines_and_places_beside_are_those_of_the_whole_maps(
     wide = trace.weights.astype(np.float64)
     np.testing.assert_allclose(found.received, wide.sum(axis=1), rtol=1e-6, atol=1e-5)
     np.testing.assert_allclose(found.uniform_received, even.sum(axis=1), rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(found.cosine, cosine(trace.weights), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(found.cosine, cosine_of_maps(trace.weights), rtol=0, atol=1e-6)
     assert list(found.beside) == [-1, 0, 1]
     for offset, beside in found.beside.items():
         right = beside_by_hand(trace.weights, trace.mask, offset)

@@ -12,7 +12,6 @@ from streamlit.testing.v1 import AppTest, app_test
 from streamlit.util import calc_hash
 
 ROOT = Path(__file__).parents[2]
-WITH_TABLE = ("heads", "playground")
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 Opener = Callable[..., AppTest]
 

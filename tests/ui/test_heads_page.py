@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import pytest
 
+from attnviz.metrics import measure_label
 from attnviz.registries import METRICS
 from attnviz.scenario import HEADS_VIEWS
 from attnviz.ui import head_views
 from tests.ui.conftest import Opener, link_of, ran
 from tests.ui.drawn import pictures, table_rows
 
-OWN = {"alike": {"redundancy", "distance"}, "measure": {"measure_of_heads"}, "roles": {"role_map"}}
+OWN = {
+    "removal": {"removal_bars", "pruning_lines"},
+    "adaptive": {"gate_map", "gate_costs"},
+    "rank": {"singular_values", "ranks_of_heads"},
+    "number": {"sweep_directions", "sweep_entropy", "sweep_alike"},
+    "alike": {"alike_matrix", "head_map", "difference", "distance"},
+    "measure": {"measure_of_heads"},
+    "roles": {"role_map"},
+    "table": set(),
+    "layers": {"attention_lines"},
+}
 
 
 def test_every_view_has_a_name_and_pictures_of_its_own() -> None:
@@ -35,15 +46,16 @@ def test_every_measure_is_shown_with_its_formula_source_and_baseline(name: str, 
     app = open_app({"heads_view": "measure", "measure": name, "mask": "causal"}, page="heads")
 
     header = pictures(app)["measure_of_heads"].header
-    assert header["title"] == f"{entry.label}: which head has how much?"
+    assert header["title"] == f"{measure_label(entry.spec())}: which head has how much?"
     for part in (entry.summary, entry.formula, entry.source):
         assert part in header["caption"]
     headings, *rows = table_rows(app)
-    value = f"{entry.label} ({entry.unit})" if entry.unit else entry.label
+    label = measure_label(entry.spec())
+    value = f"{label} ({entry.unit})" if entry.unit else label
     assert headings == ["Head", "Role", value, "uniform", "least", "most"]
     place = [row[1] for row in rows].index("uniform")
     _, _, uniform, means = (trace["x"] for trace in pictures(app)["measure_of_heads"].figure["data"])
-    assert means[place] == pytest.approx(uniform[place], abs=1e-6)
+    assert means[place] == pytest.approx(uniform[place], abs=1e-6, nan_ok=name == "distance_in_image")
 
 
 def test_another_measure_is_one_choice(open_app: Opener) -> None:
@@ -64,7 +76,7 @@ def test_designed_heads_are_found_to_do_what_they_were_designed_for(open_app: Op
 
 
 @pytest.mark.parametrize(
-    ("layer", "head", "role"), [("0", 2, "previous token"), ("2", 7, "sink"), ("2", 9, "sink"), ("5", 11, "sink")]
+    ("layer", "head", "role"), [("0", 2, "previous token"), ("2", 7, "sink"), ("2", 9, "sink"), ("5", 11, "one word")]
 )
 def test_trained_heads_are_named_for_what_they_do(layer: str, head: int, role: str, open_app: Opener) -> None:
     _, *rows = table_rows(open_app({"input": "trained", "layer": layer, "heads_view": "roles"}, page="heads"))

@@ -17,7 +17,7 @@ from attnviz.ui.navigation import MENU
 from tests.ui.conftest import PAGES, Opener, errors, link_of, ran
 from tests.ui.drawn import pictures, sentences, table_rows
 
-ON_ONE_PAGE = {"compared"}
+ON_ONE_PAGE = {"compared", "measure", "similarity"}
 MENUS = [name for name, domain in DOMAINS.items() if isinstance(domain, Menu) and name not in ON_ONE_PAGE]
 every_page = pytest.mark.parametrize("page_name", PAGES)
 

@@ -9,12 +9,14 @@ import pytest
 from attnviz.numbers import THIN_SPACE
 from attnviz.scenario import Scenario
 from attnviz.ui import compute, sentences
+from attnviz.ui.layer import Run
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(0.0042, "4.2 ms"), (1.234, "1.2 s")])
 def test_the_time_is_said_in_a_unit_that_fits_it(seconds: float, said: str) -> None:
     shown = compute.shown_layer(Scenario())
 
-    sentence = sentences.setting(Scenario(), replace(shown, layer=replace(shown.layer, trace_seconds=seconds)))
+    timed = replace(shown, run=Run((replace(shown.layer, trace_seconds=seconds),)))
+    sentence = sentences.setting(Scenario(), timed)
 
     assert sentence.endswith(f"FLOP, {said.replace(' ', THIN_SPACE)}.")

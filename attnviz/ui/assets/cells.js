@@ -51,7 +51,17 @@ function range(name, labels, first, last) {
   return line(`${name} ${place} `.trimStart(), strong(first === last ? labels[first] : `${labels[first]} … ${labels[last]}`));
 }
 
-export function nameOf(all, cell, value, quantised) {
+// What is drawn at a cell: its `number`, or why it has none; `behind` is the weight behind the colour, where that is another.
+export function shownAt(cells, { z, customdata }, [row, column]) {
+  const value = z[row][column];
+  if (value < cells.lowest - 1e-9) {
+    const hidden = (cells.hidden_from ?? null) !== null && value > cells.hidden_from;
+    return { number: null, hidden, without: hidden ? cells.hidden : cells.below };
+  }
+  return { number: cells.is_log ? 10 ** value : value, behind: cells.behind ? customdata[row][column] : null };
+}
+
+export function nameOf(all, cell, shown, quantised) {
   const cells = ofMap(all, cell.map);
   const lines = [];
   if (cells.heads.length && cells.map_name) lines.push(line(`${cells.map_name} ${cell.head}${cell.role ? ` · ${cell.role}` : ""}`));
@@ -62,8 +72,12 @@ export function nameOf(all, cell, value, quantised) {
     lines.push(line(`${cells.rows[cell.row]} and ${cells.columns[cell.column]}`));
   }
   const pooled = cell.row !== cell.lastRow || cell.column !== cell.lastColumn;
-  if (value < cells.lowest - 1e-9) lines.push(line(strong(cells.below)));
+  if (shown.number === null) lines.push(line(strong(shown.without)));
   else if (!cells.value) lines.push(line(strong(pooled ? "some pairs may attend" : "may attend")));
-  else lines.push(line(`${pooled ? "largest " : ""}${cells.value} `, strong(`${quantised ? "≈ " : ""}${number(value * cells.times, quantised ? 2 : 4)}`)));
+  else {
+    const told = (name, value) => lines.push(line(`${pooled ? "largest " : ""}${name} `, strong(`${quantised ? "≈ " : ""}${number(value * cells.times, quantised ? 2 : 4)}`)));
+    if (cells.behind) told(cells.behind, shown.behind);
+    if (cells.behind !== cells.value) told(cells.value, shown.number);
+  }
   return lines;
 }

@@ -1,5 +1,5 @@
 // A figure as a file: picture, page or table, made in the browser from what is on screen.
-import { cellAt, ofMap } from "./cells.js";
+import { cellAt, number, ofMap, shownAt } from "./cells.js";
 
 export function downloads(figure) {
   figure.back = button("Reset zoom", "Show the whole picture again", () => reset(figure));
@@ -62,11 +62,19 @@ async function picture(figure, format) {
 async function page(figure) {
   const source = await (await fetch(figure.library)).text();
   const { data, layout } = printable(figure);
-  const plain = data.map((trace) => (trace.type === "heatmap" ? { ...trace, hoverinfo: "all", hovertemplate: "query %{y}, key %{x}: %{z:.4f}<extra></extra>" } : trace));
+  const plain = data.map((trace) => (trace.type === "heatmap" ? { ...trace, ...told(figure, trace) } : trace));
   const json = JSON.stringify({ data: plain, layout }, (_, value) => (ArrayBuffer.isView(value) ? Array.from(value) : value)).replace(/</g, "\\u003c");
   const words = (text) => `<p>${escaped(text)}</p>`;
   const html = `<!doctype html><meta charset="utf-8"><title>${escaped(figure.header.title)}</title><script>${source}</script><body style="font-family:sans-serif;background:${layout.paper_bgcolor};color:${layout.font.color}">${words(figure.header.answer)}<div id="figure" role="img" aria-label="${escaped(figure.header.alt).replace(/"/g, "&quot;")}"></div>${words(figure.header.caption)}<script>const f=${json};Plotly.newPlot("figure",f.data,f.layout)</script>`;
   save(figure, "html", html, "text/html");
+}
+
+// What a saved page says of a cell: the number drawn, or in words what a view makes of it.
+function told({ cells }, trace) {
+  const form = (what) => ({ hoverinfo: "all", hovertemplate: `query %{y}, key %{x}: ${what}<extra></extra>` });
+  if (!cells || (!cells.behind && (cells.hidden_from ?? null) === null)) return form("%{z:.4f}");
+  const words = ({ number: drawn, without, behind }) => (drawn === null ? without : `${cells.behind || cells.value} ${number(behind ?? drawn, 4)}`);
+  return { ...form("%{text}"), text: trace.z.map((values, i) => Array.from(values, (value, j) => (Number.isNaN(value) ? "" : words(shownAt(cells, trace, [i, j]))))) };
 }
 
 function quoted(value) {
@@ -82,7 +90,9 @@ export function table(figure) {
 function cellRows(figure) {
   const { cells } = figure;
   const [row, column] = [cells.row_name || "row", cells.column_name || "column"];
-  const out = [[cells.map_name || "map", row, `last_${row}`, `${row}_label`, column, `last_${column}`, `${column}_label`, cells.value.replaceAll(" ", "_"), "allowed"]];
+  const hides = (cells.hidden_from ?? null) !== null;
+  const names = [...(cells.behind && cells.behind !== cells.value ? [cells.behind] : []), cells.value].map((name) => name.replaceAll(" ", "_"));
+  const out = [[cells.map_name || "map", row, `last_${row}`, `${row}_label`, column, `last_${column}`, `${column}_label`, ...names, "allowed", ...(hides ? ["hidden"] : [])]];
   const seen = new Set();
   figure.data[0].z.forEach((values, i) =>
     values.forEach((value, j) => {
@@ -90,13 +100,19 @@ function cellRows(figure) {
       const name = cell && `${cell.map}/${cell.row}/${cell.column}`;
       if (!cell || seen.has(name)) return;
       seen.add(name);
-      const allowed = value >= cells.lowest - 1e-9;
+      const shown = shownAt(cells, figure.data[0], [i, j]);
       const own = ofMap(cells, cell.map);
       const map = cells.map_name ? cell.head ?? "" : cell.role;
-      out.push([map, cell.row, cell.lastRow, own.rows[cell.row], cell.column, cell.lastColumn, own.columns[cell.column], allowed ? value * own.times : 0, allowed ? 1 : 0]);
+      out.push([map, cell.row, cell.lastRow, own.rows[cell.row], cell.column, cell.lastColumn, own.columns[cell.column], ...numbers(shown, own, names.length), shown.number !== null || shown.hidden ? 1 : 0, ...(hides ? [shown.hidden ? 1 : 0] : [])]);
     }),
   );
   return out;
+}
+
+// A cell that is forbidden has 0, one that is hidden no number.
+function numbers(shown, cells, count) {
+  if (shown.number === null) return Array(count).fill(shown.hidden ? "" : 0);
+  return (cells.behind ? [shown.behind, shown.number].slice(0, count) : [shown.number]).map((value) => value * cells.times);
 }
 
 function traceRows(figure) {

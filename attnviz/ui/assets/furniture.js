@@ -4,7 +4,7 @@
 const FONT = "11px";
 const ROW_PITCH = 13;
 const SLANTED_PITCH = 17;
-const WITHOUT_NUMBER = ["forbidden", "not reached"];
+const WITHOUT_NUMBER = ["forbidden", "hidden", "not reached"];
 const SIZES = { top: 6, right: 12, tick: 6, title: 22, number: 20, numbers: 34 };
 const canvas = document.createElement("canvas").getContext("2d");
 
@@ -26,7 +26,8 @@ export function arrange(layout, width, family) {
   const ticks = layout.meta?.ticks ?? {};
   const { xaxis, yaxis } = layout;
   const left = (ticks.y ? widest(ticks.y, family) + SIZES.tick : yaxis.showticklabels === false ? 4 : SIZES.numbers) + SIZES.title;
-  const room = Math.max(40, width - left - SIZES.right);
+  const right = ticks.right ? widest(ticks.right, family) + SIZES.tick + SIZES.title : SIZES.right;
+  const room = Math.max(40, width - left - right);
   const square = yaxis.scaleanchor === "x";
   const aspect = Math.abs(yaxis.range[1] - yaxis.range[0]) / Math.abs((xaxis.range?.[1] ?? 1) - (xaxis.range?.[0] ?? 0));
   const longest = ticks.x ? widest(ticks.x, family) : 0;
@@ -54,9 +55,11 @@ export function bare(layout, place, width) {
     width,
     height: place.height,
     showlegend: false,
+    annotations: layout.annotations?.filter(({ name }) => name !== "badge"),
     margin: { l: place.left, r: width - place.left - place.wide, t: place.top, b: place.below, autoexpand: false },
     xaxis: axis(layout.xaxis, ticks.x),
     yaxis: axis(layout.yaxis, ticks.y),
+    ...(layout.yaxis2 && { yaxis2: axis(layout.yaxis2, ticks.right) }),
   };
 }
 
@@ -73,6 +76,7 @@ export function label(box, layout, place, ranges, data) {
   box.dataset.key = key;
   const parts = [];
   if (ticks.y) parts.push(...rowLabels(ticks, place, ranges.y));
+  if (ticks.right) parts.push(...rightLabels(ticks.right, place, ranges.y));
   if (ticks.x) parts.push(...columnLabels(ticks, place, ranges.x));
   if (words) parts.push(...texts(words, place, ranges));
   parts.push(...titles(layout, place));
@@ -100,6 +104,14 @@ function rowLabels(ticks, place, range) {
   return shown(ticks.y, [range[1], range[0]], place.high, ROW_PITCH).map(([i, at]) => {
     const made = element("span", i === ticks.strong ? "av-row av-strong" : "av-row", ticks.y[i]);
     Object.assign(made.style, { top: `${place.top + at}px`, width: `${place.left - SIZES.tick}px` });
+    return made;
+  });
+}
+
+function rightLabels(labels, place, range) {
+  return shown(labels, [range[1], range[0]], place.high, ROW_PITCH).map(([i, at]) => {
+    const made = element("span", "av-row av-right", labels[i]);
+    Object.assign(made.style, { top: `${place.top + at}px`, left: `${place.left + place.wide + SIZES.tick}px` });
     return made;
   });
 }
@@ -142,17 +154,23 @@ function titles(layout, place) {
     Object.assign(y.style, { top: `${place.top}px`, height: `${place.high}px` });
     made.push(y);
   }
+  if (layout.yaxis2?.title?.text) {
+    const right = element("span", "av-title-y av-right", layout.yaxis2.title.text);
+    Object.assign(right.style, { top: `${place.top}px`, height: `${place.high}px` });
+    made.push(right);
+  }
   return made;
 }
 
 // The legend: for a heatmap its colour scale with the range written out, else the series by name.
 export function legend(box, data, layout) {
   const heatmap = data.find((trace) => trace.type === "heatmap");
-  const series = layout.showlegend ? data.filter((trace) => trace.name) : [];
-  const key = JSON.stringify(heatmap ? [heatmap.colorscale, heatmap.colorbar?.ticktext, heatmap.colorbar?.title] : series.map((trace) => [trace.name, colour(trace)]));
+  const series = layout.showlegend ? data.filter((trace) => trace.name && trace.showlegend !== false) : [];
+  const badge = layout.meta?.badge;
+  const key = JSON.stringify([badge, heatmap ? [heatmap.colorscale, heatmap.colorbar?.ticktext, heatmap.colorbar?.title] : series.map((trace) => [trace.name, colour(trace)])]);
   if (box.dataset.key === key) return;
   box.dataset.key = key;
-  box.replaceChildren(...(heatmap ? scale(heatmap) : series.map(sample)));
+  box.replaceChildren(...(badge ? [element("span", "av-badge", badge)] : []), ...(heatmap ? scale(heatmap) : series.map(sample)));
 }
 
 function patch(hue, text) {
@@ -164,20 +182,22 @@ function patch(hue, text) {
 function scale({ colorscale, zmin, zmax, colorbar }) {
   // Without a title the colours are names, not a range.
   if (!colorbar.title.text) return [...patch(colorscale[0][1], colorbar.ticktext[0]), ...patch(colorscale.at(-1)[1], colorbar.ticktext.at(-1))];
-  // The first tick is where the numbers begin, but for one that stands for cells without a number.
-  const forbidden = colorbar.ticktext.findIndex((text) => WITHOUT_NUMBER.includes(text));
-  const low = colorbar.tickvals[forbidden === 0 ? 1 : 0];
+  // Ticks without a number come first, each with a flat colour; then a piece of the scale for each two numbers.
+  const names = colorbar.ticktext.filter((text) => WITHOUT_NUMBER.includes(text));
+  const [ticks, texts] = [colorbar.tickvals.slice(names.length), colorbar.ticktext.slice(names.length)];
   const share = (value) => (value - zmin) / (zmax - zmin);
-  const zero = share(low);
-  const inside = colorscale.filter(([place]) => place >= zero - 1e-9);
-  const stops = inside.map(([place, hue]) => `${hue} ${(100 * (place - zero)) / (1 - zero)}%`).join(", ");
-  const bar = element("span", "av-bar");
-  bar.style.background = `linear-gradient(to right, ${stops})`;
-  const values = colorbar.ticktext.filter((_, i) => i !== forbidden);
-  const parts = [element("span", "", colorbar.title.text.replace(/<br>/g, " ")), element("span", "av-number", values[0]), bar, element("span", "av-number", values.at(-1))];
-  const other = colorbar.ticktext[forbidden];
-  if (other) parts.push(...patch(colorscale[0][1], other));
-  return parts;
+  const inside = colorscale.filter(([place]) => place >= share(ticks[0]) - 1e-9);
+  const pieces = ticks.length > 3 ? ticks.map((_, i) => i) : [0, ticks.length - 1];
+  const parts = [element("span", "", colorbar.title.text.replace(/<br>/g, " ")), element("span", "av-number", texts[0])];
+  pieces.slice(1).forEach((to, i) => {
+    const [from, end] = [share(ticks[pieces[i]]), share(ticks[to])];
+    const bar = element("span", pieces.length > 2 ? "av-bar av-piece" : "av-bar");
+    bar.style.background = `linear-gradient(to right, ${inside.map(([place, hue]) => `${hue} ${(100 * (place - from)) / (end - from)}%`).join(", ")})`;
+    parts.push(bar, element("span", "av-number", texts[to]));
+  });
+  const whole = element("span", "av-scale");
+  whole.append(...parts);
+  return [whole, ...names.flatMap((name, i) => patch(colorscale[2 * i][1], name))];
 }
 
 function colour(trace) {

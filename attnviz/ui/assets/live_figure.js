@@ -1,5 +1,5 @@
 // Draws a Plotly figure that arrives as bytes, and keeps the plot mounted while its data change.
-import { nameOf, cellAt } from "./cells.js";
+import { nameOf, cellAt, shownAt } from "./cells.js";
 import { downloads } from "./downloads.js";
 import { arrange, bare, bareData, label, legend } from "./furniture.js";
 import { paint } from "./painter.js";
@@ -191,11 +191,11 @@ function compose(figure) {
   const { data, layout } = revive(header.figure, body, dark ? header.dark : null);
   const { cells, ticks } = layout.meta ?? {};
   if (cells) for (const side of ["rows", "columns"]) cells[side] = spelt(cells[side]);
-  if (ticks) for (const side of ["x", "y"]) ticks[side] = spelt(ticks[side]);
+  if (ticks) for (const side of ["x", "y", "right"]) ticks[side] = spelt(ticks[side]);
   const width = (figure.width ||= figure.stage.clientWidth);
   const place = arrange(layout, width, (figure.family ??= getComputedStyle(figure.box).fontFamily));
   Object.assign(figure, { data, layout, place, cells, quantised: header.quantised });
-  figure.plot.classList.toggle("av-clickable", Boolean(figure.cells?.click));
+  figure.plot.classList.toggle("av-clickable", Boolean(figure.cells?.click) || data.some((trace) => trace.meta?.click));
   figure.stage.style.minHeight = `${place.height}px`;
   figure.stage.classList.toggle("av-narrow", width < 460);
   tellFit(figure);
@@ -265,8 +265,7 @@ function tell(figure, point, event) {
 }
 
 function name(figure, cell) {
-  const [row, column] = figure.under;
-  figure.tip.replaceChildren(...nameOf(figure.cells, cell, figure.data[0].z[row][column], figure.quantised));
+  figure.tip.replaceChildren(...nameOf(figure.cells, cell, shownAt(figure.cells, figure.data[0], figure.under), figure.quantised));
 }
 
 // What is said of the cell under the pointer follows the data.
@@ -278,6 +277,8 @@ function rename(figure) {
 }
 
 function choose(figure, point) {
+  const field = point?.data?.meta?.click;
+  if (field) return figure.component.setTriggerValue("click", { [field]: point.pointNumber });
   const cell = place(figure, point);
   const kind = figure.cells?.click;
   if (!cell || !kind) return;

@@ -1,0 +1,154 @@
+"""How alike heads are, in words computed from the data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Int
+
+from attnviz.core.trace import AttentionTrace
+from attnviz.figures.answers import quoted
+from attnviz.metrics.alike import Alike, closest
+from attnviz.metrics.clustering import Contrast, Plane, Tree
+from attnviz.metrics.difference import Moved
+from attnviz.numbers import counted, percent, significant
+
+TIE = 1e-6
+TOO_SHORT = "With one token every head has the same map: too short to tell heads apart."
+ALONE = "One head has no other to be compared with."
+
+
+def number(value: float) -> str:
+    """A similarity in words; what is 0 but for rounding is 0.
+
+    >>> number(0.12345), number(1e-9)
+    ('0.123', '0')
+    """
+    return significant(value) if abs(value) >= TIE else "0"
+
+
+def heads_named(first: str, second: str) -> str:
+    """Two heads with what they are called.
+
+    >>> heads_named("0 same word", "6")
+    'heads 0 (same word) and 6'
+    """
+    return f"heads {_bracketed(first)} and {_bracketed(second)}"
+
+
+def _bracketed(name: str) -> str:
+    place, _, role = name.partition(" ")
+    return f"{place} ({role})" if role else place
+
+
+def alike_answer(
+    alike: Alike, groups: Int[np.ndarray, " head"] | None, names: Sequence[str], what: str, unit: str
+) -> str:
+    """The pair that is most alike, beside the uniform head and all pairs, and the groups.
+
+    Parameters
+    ----------
+    alike
+        The similarity or distance of all pairs.
+    groups
+        Number of each head's group; None where there is no tree.
+    names
+        What each head is called.
+    what, unit
+        Name of the similarity inside a sentence, and its unit.
+    """
+    pair = closest(alike)
+    if pair is None:
+        return ALONE
+    units = f" {unit}" if unit else ""
+    distances = alike.distances[np.triu_indices(len(names), k=1)]
+    ties = int((distances <= alike.distances[pair.first, pair.second] + TIE).sum()) - 1
+    pairs = alike.pairs[np.triu_indices(len(names), k=1)]
+    also = f" {counted(ties, 'other pair is', 'other pairs are')} as alike." if ties else ""
+    named = heads_named(names[pair.first], names[pair.second])
+    return (
+        f"{named[0].upper()}{named[1:]} are the most alike: {what} {number(pair.similarity)}{units}"
+        f"{_uniform(alike, pair.first, pair.second, units)}.{also} "
+        f"All pairs: {number(float(pairs.mean()))}{units} on average.{_groups(groups)}"
+    )
+
+
+def _uniform(alike: Alike, first: int, second: int, units: str) -> str:
+    one, other = (float(alike.uniform[head]) for head in (first, second))
+    if np.isnan(one) or np.isnan(other):
+        return ""
+    values = number(one) if number(one) == number(other) else f"{number(one)} and {number(other)}"
+    return f"; with a head that knows nothing they have {values}{units}"
+
+
+def _groups(groups: Int[np.ndarray, " head"] | None) -> str:
+    if groups is None or len(groups) < 3:
+        return ""
+    sizes = Counter(groups.tolist()).values()
+    several, alone = sum(size > 1 for size in sizes), sum(size == 1 for size in sizes)
+    if not several:
+        return " No two groups are closer than half of the mean distance: every head is alone."
+    others = f"; {counted(alone, 'head is', 'heads are')} alone" if alone else ""
+    groups_are = counted(several, "group of heads is", "groups of heads are")
+    return f" {groups_are} closer together than half of the mean distance{others}."
+
+
+def alike_alt(alike: Alike, tree: Tree | None, what: str) -> str:
+    """Alt text of the matrix."""
+    low, high = (significant(float(value)) for value in (alike.pairs.min(), alike.pairs.max()))
+    beside = " with the tree of the heads beside it" if tree is not None else ""
+    return f"Matrix of {what} between {counted(len(alike.pairs), 'head')}, from {low} to {high}{beside}."
+
+
+def map_answer(plane: Plane, names: Sequence[str], near: Sequence[int], selected: int) -> str:
+    """How much of the differences the plane shows, and what is nearest to the chosen head."""
+    if len(names) < 2:
+        return ALONE
+    nearest = f"Nearest to head {_bracketed(names[selected])}: {', '.join(_bracketed(names[head]) for head in near)}."
+    return f"{nearest} The plane shows {percent(plane.share)} of the differences between the heads."
+
+
+def map_alt(plane: Plane, names: Sequence[str], selected: int) -> str:
+    """Alt text of the map of heads."""
+    x, y = (significant(float(value), 2) for value in plane.points[selected])
+    return f"{counted(len(names), 'head')} as points of a plane; head {names[selected]} is at {x}, {y}."
+
+
+def contrast_words(contrast: Contrast | None, maps: Alike, outputs: Alike, names: Sequence[str]) -> str:
+    """The pair that looks alike but writes different things, and the reverse, each with both numbers."""
+    if contrast is None:
+        return ""
+
+    def numbers(pair: tuple[int, int]) -> str:
+        cosine, cka = (number(float(alike.pairs[pair])) for alike in (maps, outputs))
+        return f"cosine of maps {cosine}, linear CKA of outputs {cka}"
+
+    same, other = (heads_named(*(names[head] for head in pair)) for pair in contrast)
+    return (
+        f"For how alike they look, {same} write the most different things: {numbers(contrast.same_maps)}. "
+        f"For how differently they look, {other} write the most alike: {numbers(contrast.same_outputs)}."
+    )
+
+
+def difference_answer(found: Moved, trace: AttentionTrace, names: tuple[str, str]) -> str:
+    """How much attention is elsewhere, beside the uniform head, and where the difference is largest."""
+    first, second = names
+    if np.isnan(found.share):
+        return "No query has a key that it may attend to."
+    if abs(found.difference) < TIE:
+        return f"No difference: {first} and {second} have the same weights."
+    query, key = quoted(trace.query_tokens[found.query]), quoted(trace.key_tokens[found.key])
+    more = "more" if found.difference > 0 else "less"
+    return (
+        f"{first[0].upper()}{first[1:]} has {percent(found.share)} of its attention on other keys than {second}, and "
+        f"{percent(found.uniform)} on other keys than a uniform head. The largest difference: query {found.query} "
+        f"{query} gives key {found.key} {key} {significant(abs(found.difference))} {more}."
+    )
+
+
+def difference_alt(found: Moved, names: tuple[str, str]) -> str:
+    """Alt text of the difference of two maps."""
+    size = significant(abs(found.difference))
+    return f"Heatmap of the weights of {names[0]} less those of {names[1]}, from {size} less to {size} more."

@@ -1,0 +1,155 @@
+"""Heads as points of a plane, near each other where they are alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float, Int
+
+from attnviz.figures.labels import escaped
+from attnviz.figures.theme import LIGHT, axis, figure, layout
+from attnviz.metrics.clustering import Plane
+from attnviz.numbers import THIN_SPACE
+
+MOST_LABELS = 30
+COLOURS = tuple(LIGHT.heads[place] for place in (0, 2, 3, 6, 9, 7))
+"""Of groups; none is near the colour of what is chosen."""
+TOGETHER = 0.03
+ASPECT = 0.72
+ROOM = 0.16
+LABEL_SHIFT = 0.035
+
+
+def head_map(
+    plane: Plane,
+    groups: Int[np.ndarray, " head"],
+    names: Sequence[str],
+    *,
+    selected: int,
+    labelled: Sequence[int],
+    unit: str = "",
+    height: int = 330,
+) -> go.Figure:
+    """A point for each head; heads of one group have one colour, the chosen one has a ring.
+
+    Parameters
+    ----------
+    plane
+        The points.
+    groups
+        Number of each head's group; heads that are alone, or in one of many small groups, share a colour.
+    names
+        What each head is called.
+    selected
+        The chosen head.
+    labelled
+        Heads that are written beside their points.
+    unit
+        Of the distances.
+    height
+        In pixels.
+
+    Notes
+    -----
+    Both axes have one scale, so that a distance is the same in every direction.
+    """
+    x_range, y_range = _ranges(plane.points)
+    colour_of = _colours(groups)
+    colours = [colour_of.get(int(group), LIGHT.muted) for group in groups]
+    x, y = plane.points.T.astype(np.float32)
+    points: dict[str, object] = {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "heads",
+        "showlegend": False,
+        "x": x,
+        "y": y,
+        "text": [f"head {escaped(name)}" for name in names],
+        "marker": {"color": colours, "size": 9 if len(names) <= MOST_LABELS else 7},
+        "hovertemplate": "%{text}<extra></extra>",
+        "meta": {"click": "head"},
+    }
+    ring: dict[str, object] = {
+        "type": "scatter",
+        "mode": "markers",
+        "name": f"head {escaped(names[selected])}",
+        "x": x[[selected]],
+        "y": y[[selected]],
+        "marker": {"color": LIGHT.accent, "symbol": "circle-open", "size": 16, "line": {"width": 2}},
+        "hoverinfo": "skip",
+    }
+    sizes = Counter(groups.tolist())
+    entries = [_entry(f"group of {sizes[group]}", colour) for group, colour in colour_of.items()]
+    if len(colour_of) < len(sizes):
+        entries.append(_entry("alone or in a smaller group" if _has_more(sizes, colour_of) else "alone", LIGHT.muted))
+    labels = _labels(plane.points, sorted(labelled), names, TOGETHER * (x_range[1] - x_range[0]))
+    shown = list(labels)
+    shift = LABEL_SHIFT * (x_range[1] - x_range[0])
+    words: dict[str, object] = {
+        "type": "scatter",
+        "mode": "text",
+        "name": "names",
+        "showlegend": False,
+        "x": x[shown] + np.float32(shift),
+        "y": y[shown],
+        "text": [escaped(text) for text in labels.values()],
+        "textposition": "middle right",
+        "textfont": {"size": 11, "color": LIGHT.text},
+        "hoverinfo": "skip",
+    }
+    units = f" ({unit})" if unit else ""
+    picture = layout(
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 11, "color": LIGHT.muted}},
+        xaxis=axis(f"first direction{units}", range=x_range, showgrid=True, gridcolor=LIGHT.line),
+        yaxis=axis(f"second direction{units}", range=y_range, scaleanchor="x", showgrid=True, gridcolor=LIGHT.line),
+        height=height,
+    )
+    return figure([points, *entries, ring, words], picture)
+
+
+def _labels(
+    points: Float[np.ndarray, "head 2"], labelled: Sequence[int], names: Sequence[str], least: float
+) -> dict[int, str]:
+    """What is written beside which point: points that are closer together than the least share a label."""
+    together: dict[int, list[str]] = {}
+    for head in labelled:
+        first = next((one for one in together if np.linalg.norm(points[one] - points[head]) < least), head)
+        together.setdefault(first, []).append(names[head])
+    return {head: f",{THIN_SPACE}".join(texts) for head, texts in together.items()}
+
+
+def _colours(groups: Int[np.ndarray, " head"]) -> dict[int, str]:
+    """Colours of the largest groups of at least two heads."""
+    largest = [group for group, size in Counter(groups.tolist()).most_common(len(COLOURS)) if size > 1]
+    return dict(zip(sorted(largest), COLOURS, strict=False))
+
+
+def _has_more(sizes: Counter[int], colour_of: dict[int, str]) -> bool:
+    return any(size > 1 for group, size in sizes.items() if group not in colour_of)
+
+
+def _entry(name: str, colour: str) -> dict[str, object]:
+    """An entry of the legend, without a point of its own."""
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "x": np.array([np.nan], dtype=np.float32),
+        "y": np.array([np.nan], dtype=np.float32),
+        "marker": {"color": colour, "size": 8},
+        "hoverinfo": "skip",
+    }
+
+
+def _ranges(points: Float[np.ndarray, "head 2"]) -> tuple[list[float], list[float]]:
+    """Ranges that show all points with room for their names, of one scale."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    across, up = (float(size) for size in high - low)
+    width = max(across, up / ASPECT) * (1 + 2 * ROOM) or 1.0
+    middle_x, middle_y = (float(place) for place in (low + high) / 2)
+    half, half_up = width / 2, width * ASPECT / 2
+    return [middle_x - half, middle_x + half], [middle_y - half_up, middle_y + half_up]

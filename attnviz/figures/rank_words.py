@@ -1,0 +1,197 @@
+"""How many directions heads use, and what their number changes, in words computed from the data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from attnviz.figures.answers import named
+from attnviz.metrics.ranks import directions_for_most, numerical_rank
+from attnviz.metrics.spectra import LayerSpectra, Spectra, UniformPerHead
+from attnviz.metrics.sweep import ALIKE, Sweep
+from attnviz.numbers import THIN_SPACE, counted, grouped, percent, significant
+from attnviz.shapes import PerHead
+
+MOST_NAMED = 16
+SAME = 0.005
+AS_ALIKE = 0.02
+
+
+def limit(d_head: int, n_q: int, n_k: int) -> tuple[int, str]:
+    """The most directions that scores can have, and what limits them.
+
+    >>> limit(8, 11, 11), limit(64, 11, 9)
+    ((8, 'd_head = 8'), (9, '9 keys'))
+    """
+    if d_head <= min(n_q, n_k):
+        return d_head, f"d_head = {d_head}"
+    return (n_q, counted(n_q, "query", "queries")) if n_q < n_k else (n_k, counted(n_k, "key"))
+
+
+def rank_answer(found: LayerSpectra, head: int, roles: Sequence[str], most: int, most_name: str) -> str:
+    """How many directions one head uses before and after the softmax, beside a uniform head."""
+    common = head if len(found.uniform.values) > 1 else 0
+    before, after = (int(numerical_rank(part)[head]) for part in (found.scores, found.weights))
+    full = min(found.weights.shape)
+    least = directions_for_most(found.weights)[head]
+    uniform = int(numerical_rank(found.uniform)[common])
+    who = named(head, roles)
+    begins = f"{who[:1].upper()}{who[1:]}"
+    if before == 0:
+        start = f"{begins} has scores of 0 only, so it uses no direction before the softmax"
+    else:
+        reason = (
+            f"{most_name} is the most" if most_name.startswith("d_head") else f"{most} is the most, with {most_name}"
+        )
+        start = f"{begins} uses {counted(before, 'direction')} before the softmax ({reason})"
+    if math.isnan(least):
+        return f"{start}; no query has a key it may attend to."
+    return (
+        f"{start} and {after} of {full} after it; 90{THIN_SPACE}% of the sum of its squared weights lies in "
+        f"{int(least)}. A head uniform over the allowed keys uses {uniform}."
+    )
+
+
+def ranks_answer(scores: PerHead, weights: PerHead, uniform: UniformPerHead, most: int, most_name: str) -> str:
+    """What the softmax does to the effective rank of all heads, beside the uniform head."""
+    both = ~(np.isnan(scores) | np.isnan(weights))
+    even = significant(_mean(uniform))
+    if not both.any():
+        return f"No head has scores other than 0. A uniform head's effective rank is {even}."
+    n_heads = int(both.sum())
+    raised, lowered = (int((sign * (weights - scores)[both] > SAME).sum()) for sign in (1, -1))
+    means = [significant(float(values[both].mean())) for values in (scores, weights)]
+    verb, count, other = ("raises", raised, lowered) if raised >= lowered else ("lowers", lowered, raised)
+    others = f", and {'lowers' if verb == 'raises' else 'raises'} that of {grouped(other)}" if other else ""
+    return (
+        f"The softmax {verb} the effective rank of {grouped(count)} of {counted(n_heads, 'head')}{others}: from "
+        f"{means[0]} to {means[1]} on average. The scores can have {most} at most ({most_name}); "
+        f"a uniform head has {even}."
+    )
+
+
+def _mean(values: PerHead) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else float("nan")
+
+
+def rank_caption(found: LayerSpectra, n_q: int) -> str:
+    """How to read the singular values."""
+    cut = f" Weights: of the first {found.n_rows} of {grouped(n_q)} queries." if found.n_rows < n_q else ""
+    return (
+        "Singular values σᵢ / σ₁: how strong each direction is beside the strongest; a line ends where they are no "
+        "more than rounding (σ₁ · longer side · ε). Scores: query·key · scale, before soft cap, bias and mask; their "
+        "rank is at most d_head (Bhojanapalli et al. 2020, section 3). A uniform head: by the same code on the same "
+        f"mask.{cut}"
+    )
+
+
+def spectrum_alt(found: LayerSpectra, head: int) -> str:
+    """Alt text of the lines of singular values."""
+    common = head if len(found.uniform.values) > 1 else 0
+    parts = (
+        ("scores", found.scores, head),
+        ("weights", found.weights, head),
+        ("a uniform head", found.uniform, common),
+    )
+    words = "; ".join(f"{name}: {_first(spectra, row)}" for name, spectra, row in parts)
+    return f"Singular values as shares of the largest, from the first on. {words}."
+
+
+def _first(spectra: Spectra, row: int) -> str:
+    shares = spectra.shares()[row]
+    real = shares[~np.isnan(shares)]
+    if not real.size:
+        return "none"
+    shown = ", ".join(significant(float(share)) for share in real[:6])
+    return f"{counted(int(real.size), 'value')}, {shown}{', …' if real.size > 6 else ''}"
+
+
+def ranks_alt(scores: PerHead, weights: PerHead) -> str:
+    """Alt text of the picture of the ranks of all heads."""
+    words = ", ".join(
+        f"head {head} {significant(float(one))} and {significant(float(other))}"
+        for head, (one, other) in enumerate(zip(scores[:MOST_NAMED], weights[:MOST_NAMED], strict=True))
+    )
+    return f"Effective rank of scores and of weights of each head: {words}{', …' if len(scores) > MOST_NAMED else ''}."
+
+
+def sweep_rank_answer(found: Sweep) -> str:
+    """What more heads do to the directions of each, while the parameters stay."""
+    first, last = found.points[0], found.points[-1]
+    parameters = grouped(last.n_parameters)
+    if first is last:
+        return f"Only {counted(first.n_heads, 'head')} can be computed: {parameters} parameters."
+    scores, weights = (
+        f"{significant(one)} to {significant(other)}"
+        for one, other in (
+            (first.score_effective_rank, last.score_effective_rank),
+            (first.weight_effective_rank, last.weight_effective_rank),
+        )
+    )
+    return (
+        f"From {grouped(first.n_heads)} to {counted(last.n_heads, 'head')} the effective rank of a head's scores goes "
+        f"from {scores}, of its weights from {weights} (uniform head: {significant(last.uniform_effective_rank)}); the "
+        f"parameters stay {parameters}."
+    )
+
+
+def sweep_entropy_answer(found: Sweep) -> str:
+    """How sharply the heads look, the sharpest and the broadest number of heads named."""
+    known = [point for point in found.points if not math.isnan(point.entropy_share)]
+    if not known:
+        return "It is not defined: no query has two keys it may attend to."
+    low, high = (choose(known, key=lambda point: point.entropy_share) for choose in (min, max))
+    if high.entropy_share - low.entropy_share < SAME:
+        return f"The entropy stays {percent(low.entropy_share)} of the largest; a uniform head has all of it."
+    return (
+        f"Sharpest with {counted(low.n_heads, 'head')}: {percent(low.entropy_share)} of the largest entropy; broadest "
+        f"with {counted(high.n_heads, 'head')}: {percent(high.entropy_share)}. A uniform head has all of it."
+    )
+
+
+def sweep_alike_answer(found: Sweep) -> str:
+    """How alike the heads are with few and with many of them."""
+    several = [point for point in found.points if not math.isnan(point.mean_cosine)]
+    if not several:
+        return "One head has no other to be compared with."
+    first, last = several[0], several[-1]
+    pairs = f"{grouped(last.n_alike_pairs)} of {counted(last.n_pairs, 'pair')}"
+    if first is last:
+        return f"With {counted(last.n_heads, 'head')} the mean cosine is {significant(last.mean_cosine)}."
+    change = last.mean_cosine - first.mean_cosine
+    how = "stay about as alike" if abs(change) < AS_ALIKE else "get more alike" if change > 0 else "get less alike"
+    return (
+        f"Heads {how}: mean cosine {significant(first.mean_cosine)} with {grouped(first.n_heads)}, "
+        f"{significant(last.mean_cosine)} with {grouped(last.n_heads)}, where {pairs} lie above {ALIKE}. Uniform "
+        "heads: 1."
+    )
+
+
+def sweep_caption(found: Sweep, projections: str, n_q: int, n_k: int) -> str:
+    """What the numbers of heads have in common, and what was left out."""
+    made = (
+        "W_Q and W_K are designed anew for each number, one recipe after the other (Weights: Random cuts the same "
+        "matrices instead)."
+        if projections == "designed"
+        else "The same random W_Q, W_K, W_V and W_O are cut into more heads."
+    )
+    cut = ""
+    if found.n_q < n_q or found.n_k < n_k:
+        cut = f" Of the input the first {max(found.n_q, found.n_k)} tokens are taken."
+    left = "".join(
+        f" Left out, {counted(one.n_heads, 'head')}: {one.reason.replace('`', '')}" for one in found.left_out
+    )
+    kept = "Input, mask, positions and d_model stay; d_head = d_model / heads, and every head has its own keys."
+    return f"{kept} {made}{cut}{left}"
+
+
+def sweep_alt(found: Sweep, name: str, values: Sequence[float]) -> str:
+    """Alt text of one of the pictures over the number of heads."""
+    words = ", ".join(
+        f"{counted(point.n_heads, 'head')} {significant(value)}"
+        for point, value in zip(found.points, values, strict=True)
+    )
+    return f"{name} for each number of heads: {words}."

@@ -1,0 +1,234 @@
+"""What changes without a head: each alone, one after the other, and in a whole model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from attnviz.figures.colours import WeightScale
+from attnviz.figures.labels import escaped
+from attnviz.figures.meta import Cells, Ticks
+from attnviz.figures.theme import LEGEND, LIGHT, around_zero, axis, figure, layout
+from attnviz.metrics.contribution import Pruning
+from attnviz.picks import HeadAt
+from attnviz.shapes import PerHead
+
+MOST_TICKS = 24
+ROW_PIXELS = 34
+MOST_COUNTS = 12
+
+
+def removal_bars(
+    changes: PerHead, equal: float, roles: Sequence[str], *, selected: int, off: Sequence[int], height: int = 340
+) -> go.Figure:
+    """Change of the output without each head, as bars, beside equal heads at right angles.
+
+    Parameters
+    ----------
+    changes
+        Relative change; NaN where the output is 0.
+    equal
+        What it would be for each of as many heads that write equal lengths at right angles.
+    roles
+        What each head is called; may be empty.
+    selected
+        Head whose name is set in bold.
+    off
+        Heads that are switched off.
+    height
+        In pixels.
+    """
+    n_heads = len(changes)
+    heads = np.arange(n_heads, dtype=np.float32)
+    per_cent = np.nan_to_num(100 * changes).astype(np.float32)
+    names = tuple(_named(head, roles, is_off=head in off) for head in range(n_heads))
+    places = list(range(0, n_heads, max(1, -(-n_heads // MOST_TICKS))))
+    is_chosen = heads == selected
+    traces: list[dict[str, object]] = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": name,
+            "x": per_cent[which],
+            "y": heads[which],
+            "width": 0.7,
+            "marker": {"color": colour},
+            "hovertemplate": "without head %{y}: %{x:.3g} %<extra></extra>",
+        }
+        for name, which, colour in (
+            ("chosen head", is_chosen, LIGHT.accent),
+            ("other heads", ~is_chosen, LIGHT.mark),
+        )
+        if which.any()
+    ]
+    traces.append(
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": "equal heads at right angles",
+            "x": np.array([100 * equal, 100 * equal], dtype=np.float32),
+            "y": np.array([-0.5, n_heads - 0.5], dtype=np.float32),
+            "line": {"color": LIGHT.baseline, "width": 2, "dash": "dot"},
+            "hovertemplate": "equal heads: %{x:.3g} %<extra></extra>",
+        }
+    )
+    picture = layout(
+        meta=Ticks(y=names, strong=selected).to_meta(),
+        showlegend=True,
+        legend=LEGEND,
+        barmode="overlay",
+        xaxis=axis(
+            "change of the output (%)",
+            range=around_zero(per_cent, np.array([100 * equal])),
+            showgrid=True,
+            gridcolor=LIGHT.line,
+        ),
+        yaxis=axis(
+            "head",
+            range=[n_heads - 0.5, -0.5],
+            tickmode="array",
+            tickvals=places,
+            ticktext=[escaped(names[place]) for place in places],
+        ),
+        height=height,
+    )
+    return figure(traces, picture)
+
+
+def _named(head: int, roles: Sequence[str], *, is_off: bool) -> str:
+    number = f"{head} off" if is_off else str(head)
+    if not roles[head] or len(roles) > MOST_TICKS:
+        return number
+    return f"{number}{' ·' if is_off else ''} {roles[head]}"
+
+
+def pruning_lines(found: Pruning, *, height: int = 340) -> go.Figure:
+    """Change of the output against the number of heads left: greedy, shortest first, and at random."""
+    n_heads = len(found.order)
+    left = np.arange(n_heads, -1, -1, dtype=np.float32)
+    removed = [f"head {head} went" for head in found.order]
+    series = (
+        ("at random", found.random, LIGHT.baseline, "dot"),
+        ("shortest first", found.smallest, LIGHT.soft, "solid"),
+        ("least change first", found.greedy, LIGHT.mark, "solid"),
+    )
+    traces: list[dict[str, object]] = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers" if n_heads <= MOST_TICKS else "lines",
+            "name": name,
+            "x": left,
+            "y": np.nan_to_num(100 * values).astype(np.float32),
+            "line": {"color": colour, "width": 2, "dash": dash},
+            "marker": {"size": 6, "color": colour},
+            "hovertemplate": f"%{{x}} heads left: %{{y:.3g}} %<extra>{name}</extra>",
+        }
+        for name, values, colour, dash in series
+    ]
+    traces[-1]["customdata"] = ["all heads are on", *removed]
+    traces[-1]["hovertemplate"] = "%{x} heads left, %{customdata}: %{y:.3g} %<extra>least change first</extra>"
+    counts = list(range(0, n_heads + 1, -(-n_heads // MOST_COUNTS)))
+    picture = layout(
+        showlegend=True,
+        legend=LEGEND,
+        xaxis=axis(
+            "heads left",
+            range=[n_heads + 0.3, -0.3],
+            tickmode="array",
+            tickvals=counts,
+            ticktext=[str(count) for count in counts],
+        ),
+        yaxis=axis(
+            "change of the output (%)",
+            range=around_zero(*(np.nan_to_num(100 * values) for _, values, _, _ in series)),
+            showgrid=True,
+            gridcolor=LIGHT.line,
+        ),
+        height=height,
+    )
+    return figure(traces, picture)
+
+
+def importance_map(
+    changes: Float[np.ndarray, "layer head"], off: Sequence[HeadAt], *, selected: HeadAt, value: str, scale: str
+) -> go.Figure:
+    """Layer by head: dark where the end of the model changes most without the head; a click chooses layer and head.
+
+    Parameters
+    ----------
+    changes
+        Of each layer and head.
+    off
+        Heads that are switched off, which are marked.
+    selected
+        Head that is framed.
+    value
+        What the colour shows.
+    scale
+        Name of the colour scale.
+    """
+    n_layers, n_heads = changes.shape
+    colours = WeightScale(scale, float(changes.max(initial=0.0)) or 1.0, has_forbidden=False)
+    rows = tuple(f"layer {layer}" for layer in range(n_layers))
+    columns = tuple(str(head) for head in range(n_heads))
+    cells = Cells(
+        value=value,
+        heads=(),
+        roles=(),
+        rows=rows,
+        columns=tuple(f"head {head}" for head in columns),
+        row_name="",
+        column_name="",
+        click="cell",
+    )
+    heatmap: dict[str, object] = {
+        "type": "heatmap",
+        "z": changes.astype(np.float32),
+        **colours.trace_options(),
+        "colorbar": colours.colorbar(value),
+        "hoverinfo": "none",
+        "xgap": 1,
+        "ygap": 1,
+    }
+    marks: dict[str, object] = {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "switched off",
+        "x": np.array([at.head for at in off], dtype=np.float32),
+        "y": np.array([at.layer for at in off], dtype=np.float32),
+        "marker": {"symbol": "x", "size": 9, "color": LIGHT.accent},
+        "hoverinfo": "skip",
+    }
+    places = list(range(0, n_heads, max(1, -(-n_heads // MOST_TICKS))))
+    picture = layout(
+        meta=cells.to_meta(Ticks(x=columns, y=rows, strong=selected.layer)),
+        xaxis=axis(
+            "head (column)",
+            range=[-0.5, n_heads - 0.5],
+            tickmode="array",
+            tickvals=places,
+            ticktext=[columns[place] for place in places],
+        ),
+        yaxis=axis(
+            "layer (row)",
+            range=[n_layers - 0.5, -0.5],
+            tickmode="array",
+            tickvals=list(range(n_layers)),
+            ticktext=list(rows),
+        ),
+        shapes=[
+            {
+                "type": "rect",
+                "x0": selected.head - 0.5,
+                "x1": selected.head + 0.5,
+                "y0": selected.layer - 0.5,
+                "y1": selected.layer + 0.5,
+                "line": {"color": LIGHT.accent, "width": 2.5},
+            }
+        ],
+        height=max(220, ROW_PIXELS * n_layers + 110),
+    )
+    return figure([heatmap, *([marks] if off else [])], picture)

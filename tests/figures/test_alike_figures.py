@@ -1,0 +1,191 @@
+"""Pictures and sentences of how alike heads are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from attnviz.figures import alike_matrix, alike_words, difference_map, head_map
+from attnviz.figures.theme import LIGHT, SINGLE_HUE
+from attnviz.metrics.alike import Alike
+from attnviz.metrics.clustering import Contrast, Plane, groups_below, plane_of, tree_of
+from attnviz.metrics.difference import Moved, Side, difference_part, moved
+from attnviz.metrics.pooling import Window
+from attnviz.numbers import THIN_SPACE
+from tests.figures.traces import trace_of
+
+PAIRS = np.array([[1.0, 0.2, 0.9], [0.2, 1.0, 0.3], [0.9, 0.3, 1.0]])
+FOUND = Alike(PAIRS, np.array([0.5, 0.4, 0.6]))
+NAMES = ("0 sink", "1", "2")
+TREE = tree_of(FOUND.distances)
+
+
+def matrix(found: Alike = FOUND, *, tree=TREE, selected: int = 1, cut: float = 0.3):
+    names = NAMES if len(found.pairs) == 3 else [str(head) for head in range(len(found.pairs))]
+    return alike_matrix(found, tree, names, selected=selected, scale=SINGLE_HUE, value="cosine of maps", cut=cut)
+
+
+def test_rows_and_columns_are_in_the_order_of_the_tree_and_the_uniform_head_stands_beside_them() -> None:
+    picture = matrix()
+
+    order = TREE.order
+    z = picture.data[0].z
+    np.testing.assert_array_equal(z[:, :3], PAIRS[np.ix_(order, order)].astype(np.float32))
+    assert np.isnan(z[:, 3]).all(), "a gap"
+    np.testing.assert_array_equal(z[:, 4], FOUND.uniform[order].astype(np.float32))
+    assert list(picture.layout.yaxis.ticktext) == [NAMES[head] for head in order]
+    assert list(picture.layout.xaxis.ticktext) == [NAMES[head][0] for head in order]
+    assert picture.layout.meta["ticks"]["strong"] == order.tolist().index(1)
+    cells = picture.layout.meta["cells"]
+    assert list(cells["rows"]) == [f"head {NAMES[head]}" for head in order]
+    assert cells["columns"][4] == "a uniform head"
+
+
+def test_the_leaves_of_the_tree_meet_the_rows() -> None:
+    picture = matrix()
+
+    tree, cut = (next(trace for trace in picture.data if trace.name == name) for name in ("tree", "cut"))
+    x, y = np.asarray(tree.x).reshape(-1, 5), np.asarray(tree.y).reshape(-1, 5)
+    assert np.isnan(x[:, 4]).all()
+    start, end = np.nanmin(x), np.nanmax(x)
+    leaves = {float(place) for place in np.concatenate([y[x[:, 0] == start, 0], y[x[:, 3] == start, 3]])}
+    assert leaves == {0, 1, 2}
+    assert start > 4.4, "to the right of the uniform head"
+    assert (cut.x[0] - start) / (end - start) == pytest.approx(0.3 / TREE.height, abs=1e-6)
+    assert picture.layout.xaxis.range[1] > end
+
+
+def test_dark_is_alike_for_a_distance_too_and_negative_numbers_have_a_colour_of_their_own() -> None:
+    distance = matrix(Alike(FOUND.distances, 1 - FOUND.uniform, is_distance=True)).data[0]
+    signed = matrix(Alike(PAIRS, np.full(3, np.nan), is_signed=True))
+
+    assert distance.colorscale[0][1] == LIGHT.weights[-1]
+    assert distance.colorscale[-1][1] == LIGHT.weights[0]
+    assert [place for place, _ in distance.colorscale] == sorted(place for place, _ in distance.colorscale)
+    assert (signed.data[0].zmin, signed.data[0].zmax) == (-1, 1)
+    assert signed.data[0].z.shape == (3, 3), "no uniform head"
+    assert signed.layout.meta["cells"]["lowest"] == -1
+
+
+@pytest.mark.parametrize(("selected", "first", "count"), [(0, 0, 256), (299, 256, 44)])
+def test_without_a_tree_the_block_of_the_chosen_head_is_shown(selected: int, first: int, count: int) -> None:
+    pairs = np.eye(300)
+    pairs[0, 299] = pairs[299, 0] = 0.5
+
+    picture = matrix(Alike(pairs, np.full(300, np.nan)), tree=None, selected=selected)
+
+    np.testing.assert_array_equal(picture.data[0].z, pairs[first : first + count, first : first + count])
+    assert len(picture.data) == 1
+    assert picture.layout.meta["ticks"]["strong"] == selected - first
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_few_heads_have_a_matrix_too(n: int) -> None:
+    found = Alike(PAIRS[:n, :n], FOUND.uniform[:n])
+
+    picture = matrix(found, tree=tree_of(found.distances), selected=0)
+
+    np.testing.assert_array_equal(picture.data[0].z[:, :n], PAIRS[:n, :n].astype(np.float32))
+    assert ("tree" in [trace.name for trace in picture.data]) == (n == 2)
+
+
+def test_the_map_has_a_point_for_each_head_on_axes_of_one_scale() -> None:
+    plane = plane_of(FOUND.distances)
+
+    picture = head_map(plane, groups_below(TREE, 0.3), ["0", "1", "2"], selected=2, labelled=[0, 1, 2])
+
+    by_name = {trace.name: trace for trace in picture.data}
+    np.testing.assert_allclose(np.stack([by_name["heads"].x, by_name["heads"].y], axis=1), plane.points, atol=1e-6)
+    assert picture.layout.yaxis.scaleanchor == "x"
+    for points, axis in zip(plane.points.T, (picture.layout.xaxis, picture.layout.yaxis), strict=True):
+        assert axis.range[0] < points.min() <= points.max() < axis.range[1]
+    colours = list(by_name["heads"].marker.color)
+    assert colours[0] == colours[2] == by_name["group of 2"].marker.color
+    assert colours[1] == by_name["alone"].marker.color == LIGHT.muted
+    assert (by_name["head 2"].x[0], by_name["head 2"].marker.color) == (np.float32(plane.points[2, 0]), LIGHT.accent)
+    assert by_name["heads"].meta == {"click": "head"}
+
+
+def test_heads_at_one_place_share_a_label() -> None:
+    plane = Plane(np.array([[0.0, 0.0], [1.0, 1.0], [0.001, 0.0]]), 1.0)
+
+    picture = head_map(plane, np.array([0, 1, 0]), ["<a>", "b", "c"], selected=0, labelled=[0, 1, 2])
+
+    (names,) = [trace for trace in picture.data if trace.name == "names"]
+    assert list(names.text) == [f"&lt;a&gt;,{THIN_SPACE}c", "b"]
+
+
+def test_a_difference_has_one_scale_about_0_and_its_own_colour_where_both_forbid() -> None:
+    mask = np.tril(np.ones((2, 2), dtype=bool))
+    trace = trace_of(np.array([[[1.0, 0], [0.5, 0.5]], [[1.0, 0], [0.25, 0.75]]]), mask, tokens=["a", "<b>"])
+    window = Window(0, 2, 0, 2)
+    part = difference_part(Side(trace, 0), Side(trace, 1), window, 256)
+
+    picture = difference_map(Side(trace, 0), part, window, query=1, key=0, largest=0.25, names=("head 0", "head 1"))
+
+    heatmap = picture.data[0]
+    assert heatmap.z[0, 0] == 0
+    assert heatmap.z[1].tolist() == [0.25, -0.25]
+    assert heatmap.z[0, 1] < -0.25
+    assert heatmap.zmax == 0.25
+    assert heatmap.colorbar.title.text == "difference of the weights"
+    cells = picture.layout.meta["cells"]
+    assert (cells["value"], cells["below"], cells["lowest"]) == ("head 0 less head 1", "forbidden in both", -0.25)
+
+
+def test_the_answer_names_the_pair_the_baseline_and_the_groups() -> None:
+    groups = np.array([0, 1, 0])
+
+    answer = alike_words.alike_answer(FOUND, groups, NAMES, "cosine of maps", "")
+
+    assert answer == (
+        "Heads 0 (sink) and 2 are the most alike: cosine of maps 0.900; with a head that knows nothing they have 0.500 "
+        "and 0.600. All pairs: 0.467 on average. 1 group of heads is closer together than half of the mean distance; "
+        "1 head is alone."
+    )
+
+
+def test_the_answer_counts_ties_has_units_and_leaves_out_what_is_not_defined() -> None:
+    same = Alike(np.zeros((3, 3)), np.full(3, np.nan), is_distance=True)
+
+    answer = alike_words.alike_answer(same, None, NAMES, "Jensen-Shannon divergence", "bits")
+
+    assert answer == (
+        "Heads 0 (sink) and 1 are the most alike: Jensen-Shannon divergence 0 bits. 2 other pairs are as alike. "
+        "All pairs: 0 bits on average."
+    )
+    alone = Alike(np.ones((1, 1)), np.ones(1))
+    assert alike_words.alike_answer(alone, None, ("0",), "cosine", "") == alike_words.ALONE
+    apart = alike_words.alike_answer(FOUND, np.arange(3), NAMES, "cosine", "")
+    assert apart.endswith("No two groups are closer than half of the mean distance: every head is alone.")
+
+
+def test_the_contrast_names_both_numbers_of_both_pairs() -> None:
+    outputs = replace(FOUND, pairs=PAIRS[::-1, ::-1].copy())
+
+    words = alike_words.contrast_words(Contrast((0, 2), (0, 1)), FOUND, outputs, NAMES)
+
+    assert words == (
+        "For how alike they look, heads 0 (sink) and 2 write the most different things: cosine of maps 0.900, linear "
+        "CKA of outputs 0.900. For how differently they look, heads 0 (sink) and 1 write the most alike: cosine of "
+        "maps 0.200, linear CKA of outputs 0.300."
+    )
+    assert alike_words.contrast_words(None, FOUND, outputs, NAMES) == ""
+
+
+def test_the_difference_in_words_has_its_baseline_and_its_largest_cell() -> None:
+    trace = trace_of(np.array([[[1.0, 0], [0.5, 0.5]], [[1.0, 0], [0.25, 0.75]]]), tokens=["a", "<b>"])
+    names = ("head 0", "head 1")
+
+    answer = alike_words.difference_answer(moved(Side(trace, 0), Side(trace, 1)), trace, names)
+
+    assert answer == (
+        f"Head 0 has 12.5{THIN_SPACE}% of its attention on other keys than head 1, and 25.0{THIN_SPACE}% on other keys "
+        "than a uniform head. The largest difference: query 1 “<b>” gives key 0 “a” 0.250 more."
+    )
+    same = alike_words.difference_answer(Moved(0.0, 0.2, 0, 0, 0.0), trace, names)
+    assert same == "No difference: head 0 and head 1 have the same weights."
+    nothing = alike_words.difference_answer(Moved(np.nan, np.nan, 0, 0, 0.0), trace, names)
+    assert nothing == "No query has a key that it may attend to."

@@ -1,0 +1,119 @@
+"""The program that the page offers computes what the page shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnviz.errors import NothingYetError
+from attnviz.metrics import measured
+from attnviz.registries import MASKS, METRICS, POSITIONS
+from attnviz.scenario import Scenario
+from attnviz.snippet import snippet
+from attnviz.ui import compute
+from tests.strategies import configs, specs
+
+MEASURES = st.sampled_from(METRICS.names()).flatmap(lambda name: specs(METRICS[name]))
+
+
+def results(scenario: Scenario, *, has_measure: bool = True) -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    exec(compile(snippet(scenario, has_measure=has_measure), "snippet", "exec"), names)
+    return names
+
+
+@st.composite
+def scenarios(draw: st.DrawFn) -> Scenario:
+    config = draw(configs())
+    is_spoken = draw(st.booleans())
+    return Scenario(
+        input="sentence" if is_spoken else "vectors",
+        text=draw(st.sampled_from(['The cat\'s hat\n"sat" on the hat.', "to be or not to be", "{x} \\ $y$ 🙂 <b>"])),
+        n_tokens=draw(st.integers(1, 12)),
+        cross=draw(st.booleans()),
+        n_keys=draw(st.integers(1, 9)),
+        d_model=config.d_model if config.d_model % 2 == 0 else 2 * config.d_model,
+        n_heads=config.n_heads,
+        n_kv_heads=config.n_kv_heads or 0,
+        d_value=config.d_value or 0,
+        mask=config.masks[0],
+        sparsity=config.masks[1],
+        padding=config.masks[2],
+        position=config.position,
+        weights=config.projections,
+        sharpness=config.sharpness,
+        is_scaled=config.is_scaled,
+        softcap=config.softcap,
+        sinks=config.sinks,
+        dropout=config.dropout,
+        seed=config.seed % 1_000_000,
+        measure=draw(MEASURES),
+    )
+
+
+@given(scenario=scenarios())
+def test_the_program_computes_exactly_the_weights_and_the_measure_of_the_page(scenario: Scenario) -> None:
+    trace = compute.shown_layer(scenario).layer.trace
+
+    found = results(scenario)
+
+    np.testing.assert_array_equal(found["weights"], trace.weights)
+    right = measured(trace, scenario.measure)
+    np.testing.assert_array_equal(found["found"].values, right.values)
+    np.testing.assert_array_equal(found["found"].uniform, right.uniform)
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {},
+        {"layer": 5, "sharpness": 2.0},
+        {"mask": MASKS["causal"].spec()},
+        {"removed": "2, 1.3", "layer": 2, "stand_in": "mean"},
+    ],
+)
+def test_the_program_of_the_trained_model_computes_the_same_layer(chosen: dict[str, Any]) -> None:
+    scenario = Scenario(input="trained", mask=MASKS["full"].spec(), measure=METRICS["induction"].spec())
+    scenario = replace(scenario, text='The cat said: "It\'s tired".', **chosen)
+
+    found = results(scenario)
+
+    np.testing.assert_array_equal(found["weights"], compute.shown_layer(scenario).layer.trace.weights)
+    assert found["found"].values.shape == (12, len(found["trace"].query_tokens))
+
+
+def test_of_a_long_trace_one_row_is_computed() -> None:
+    scenario = Scenario(input="vectors", n_tokens=1200, n_heads=2, d_model=8, head=1, query=700)
+
+    found = results(scenario, has_measure=False)
+
+    row, allowed = compute.shown_layer(scenario).layer.trace.row(1, 700)
+    np.testing.assert_array_equal(found["row"], row)
+    np.testing.assert_array_equal(found["allowed"], allowed)
+
+
+def test_only_what_is_not_usual_is_written_and_only_what_is_used_imported() -> None:
+    scenario = Scenario(text="to be", position=POSITIONS["alibi"].spec(slope=2.0), mask=MASKS["causal"].spec())
+
+    assert snippet(scenario, has_measure=False) == (
+        "from attnviz import MASKS, POSITIONS, AttentionConfig, attend\n"
+        "\n"
+        "config = AttentionConfig(\n"
+        "    tokens=('to', 'be'),\n"
+        '    masks=(MASKS["causal"].spec(), MASKS["dense"].spec(), MASKS["no_padding"].spec(),),\n'
+        '    position=POSITIONS["alibi"].spec(slope=2.0),\n'
+        ")\n"
+        "trace = attend(config)\n"
+        "weights = trace.weights  # (head, query, key)\n"
+    )
+
+
+def test_without_a_word_there_is_no_program() -> None:
+    with pytest.raises(NothingYetError):
+        snippet(Scenario(text=" "), has_measure=True)
