@@ -13,7 +13,6 @@ def playground(scenario: Scenario) -> None:
     show.sentence(sentences.setting(scenario, shown), shown.notes)
 
     panels.grid(scenario, layer, head=controls.clamped_head(layer))
-    head_switches.switches(scenario, shown)
 
     large, chosen = st.columns([3, 2], gap="medium")
     with chosen:
@@ -21,6 +20,7 @@ def playground(scenario: Scenario) -> None:
         query, key = controls.cell_picker(layer)
         panels.query_row(scenario, layer, head, query, key)
         panels.steps_link()
+        head_switches.switches(scenario, shown)
     with large:
         panels.pattern(scenario, layer, head, query, key)
         panels.dropout(scenario, layer, head, query, key)

@@ -44,7 +44,7 @@ def keys_for_most(rows: Rows, *, share: Annotated[float, Range(0.5, 0.99, step=0
     Parameters
     ----------
     share
-        How much of the attention they have to hold together; 0.9 is 90 %.
+        Share of the attention that they hold together.
 
     Notes
     -----

@@ -64,7 +64,7 @@ def test_in_any_setting_each_array_follows_from_the_ones_before_it(config: Atten
     with_sink = masked_softmax(np.concatenate([capped + trace.bias, sinks], axis=-1), mask)
     np.testing.assert_allclose(trace.weights, with_sink[..., :-1], atol=1e-6)
     np.testing.assert_allclose(trace.context, trace.weights @ value, atol=1e-5)
-    np.testing.assert_array_equal(trace.output, merge_heads(trace.context) @ made.W_O)
+    np.testing.assert_array_equal(trace.output, merge_heads(trace.gated) @ made.W_O)
 
 
 @given(configs())
@@ -336,7 +336,7 @@ def test_x_and_the_output_follow_from_the_origin(config: AttentionConfig) -> Non
 
     np.testing.assert_array_equal(sum(part.rows for part in origin.query_parts), trace.x)
     np.testing.assert_array_equal(sum(part.rows for part in origin.key_parts), trace.key_x)
-    np.testing.assert_array_equal(origin.to_output(merge_heads(trace.context)), trace.output)
+    np.testing.assert_array_equal(origin.to_output(merge_heads(trace.gated)), trace.output)
     key = split_heads(origin.to_key(trace.key_x), config.kv_heads)
     turned = key if origin.rotation is None else origin.rotation(key, origin.k_positions)
     np.testing.assert_array_equal(turned, trace.key)

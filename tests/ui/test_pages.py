@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.menu import Menu
-from attnviz.metrics import SURVEYED
+from attnviz.metrics import SURVEYED, measure_label
 from attnviz.registries import MASKS, METRICS, POSITIONS
 from attnviz.registry import Annotated, Range
 from attnviz.scenario import DEFAULT_TEXT, DOMAINS, Scenario
@@ -229,7 +229,8 @@ def test_the_table_of_heads_has_every_measure_beside_its_baseline(open_app: Open
     headings, *rows = table_rows(open_app({"mask": "causal", "head": "2"}))
 
     for metric in map(METRICS.__getitem__, SURVEYED):
-        place = headings.index(f"{metric.label} ({metric.unit})" if metric.unit else metric.label)
+        label = measure_label(metric.spec())
+        place = headings.index(f"{label} ({metric.unit})" if metric.unit else label)
         assert headings[place + 1] == "uniform"
     assert [row[0] for row in rows] == [str(head) for head in range(8)]
     assert [row[1] for row in rows[:2]] == ["same word", "previous token"]
