@@ -5,7 +5,7 @@ from attnviz.ui import compute, controls, head_views, progress, sentences, show
 from attnviz.ui.page import page
 
 
-@page("Heads", question="Which heads do the same, and how far do they look?")
+@page("Heads", question="What does each head do, which do the same, and which can go?")
 def heads(scenario: Scenario) -> None:
     shown = compute.shown_layer(scenario)
     layer = shown.layer

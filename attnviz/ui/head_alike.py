@@ -1,4 +1,4 @@
-"""How alike heads are, which are near each other, how two of them differ, and how far they look."""
+"""How alike heads are, which are near each other, and how two of them differ."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ from attnviz.picks import HeadAt
 from attnviz.registries import SIMILARITIES
 from attnviz.registry import Entry, Spec
 from attnviz.scenario import Scenario
-from attnviz.ui import controls, head_difference, head_parts, panels, progress, session, show
+from attnviz.ui import controls, head_difference, head_parts, progress, session, show
 from attnviz.ui.layer import Layer, Run, Shown
 from attnviz.ui.live import Words
 from attnviz.ui.sentences import inside_a_sentence
 
-SCOPES = {"layer": "This layer", "all": "All layers"}
 MOST_WORK = 1 << 27
 N_NEAREST, IN_TABLE = 3, 2
 TEXT_FREE = "Weights"
@@ -100,25 +99,26 @@ def scope_of(scenario: Scenario, shown: Shown, head: int) -> Scope:
 
 
 def alike(scenario: Scenario, shown: Shown, head: int) -> None:
-    """How alike the heads are, as a matrix, a map and a table; what differs between two of them; how far they look."""
+    """How alike the heads are, as a matrix, a map and a table, and what differs between two of them."""
     picking, scoping, _ = st.columns(3, vertical_alignment="bottom")
     with picking:
         controls.spec_menu("similarity", "Similarity", scenario.similarity)
         controls.parameters("similarity", scenario.similarity)
-    if shown.count > 1:
-        with scoping:
-            controls.view_picker("scope", SCOPES)
+    with scoping:
+        head_parts.scope_picker(shown)
     scope = scope_of(scenario, shown, head)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _matrix(scenario, scope)
-        _nearest(scenario, scope)
-        near = nearest(scope.alike(scenario.similarity).distances, scope.selected, 1)
-        head_difference.difference(scenario, shown, head, scope.at[near[0].head] if near else None)
     with right:
         _map(scenario, scope)
         _contrast(scope)
-        panels.distance(shown.layer, head, height=head_parts.height(shown.layer))
+    left, right = st.columns(2, gap="medium")
+    with left:
+        near = nearest(scope.alike(scenario.similarity).distances, scope.selected, 1)
+        head_difference.difference(scenario, shown, head, scope.at[near[0].head] if near else None)
+    with right:
+        _nearest(scenario, scope)
 
 
 def _entry(scenario: Scenario) -> tuple[Entry[..., Alike], str]:

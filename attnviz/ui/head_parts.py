@@ -7,11 +7,12 @@ import streamlit as st
 from attnviz.ui.layer import Layer, Shown
 
 SCOPES = {"layer": "This layer", "all": "All layers"}
+TALLEST = 1600
 
 
 def height(layer: Layer) -> int:
     """Height in pixels of a picture with a line for each head."""
-    return max(420, 24 * layer.trace.n_heads)
+    return min(max(420, 24 * layer.trace.n_heads), TALLEST)
 
 
 def scope_picker(shown: Shown) -> bool:

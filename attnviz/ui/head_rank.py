@@ -19,7 +19,6 @@ from attnviz.ui.layer import Layer, Shown
 from attnviz.ui.live import Words
 
 HEIGHT = 420
-TALLEST = 1600
 COPYING = (
     f"Copying: {copying.FORMULA}, with E the table of words less their mean: 1 where a head only makes the words "
     "that it reads more likely, −1 the reverse, 0 for random matrices; LayerNorm and the other layers left out "
@@ -78,7 +77,7 @@ def _ranks(layer: Layer, found: LayerSpectra, head: int) -> None:
             most=most,
             most_name=most_name,
             selected=head,
-            height=min(head_parts.height(layer), TALLEST),
+            height=head_parts.height(layer),
         ),
         key="ranks_of_heads",
         words=Words(

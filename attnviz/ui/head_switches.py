@@ -33,6 +33,7 @@ def switches(scenario: Scenario, shown: Shown) -> None:
             selection_mode="multi",
             key=ON,
             help=HELP,
+            wrap=True,
             on_change=lambda: _take(scenario, shown.index, set(heads) - set(session.choices(ON))),
         )
         return

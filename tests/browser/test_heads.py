@@ -24,9 +24,7 @@ def click_in(page: Page, name: str, row: float, column: float, rows: int, column
     plot = figure(page, name).locator(".av-plot .nsewdrag").first
     box = plot.bounding_box()
     assert box is not None
-    page.mouse.click(
-        box["x"] + box["width"] * (column + 0.5) / columns, box["y"] + box["height"] * (row + 0.5) / rows
-    )
+    page.mouse.click(box["x"] + box["width"] * (column + 0.5) / columns, box["y"] + box["height"] * (row + 0.5) / rows)
 
 
 def test_a_click_on_what_a_head_does_chooses_the_head(server: str, open_page: Callable[..., Page]) -> None:

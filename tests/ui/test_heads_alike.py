@@ -136,7 +136,7 @@ def test_a_kept_setting_that_does_not_fit_is_said_in_a_sentence(beside: str, sai
 
     assert "difference" not in pictures(app)
     assert any(said in hint for hint in hints(app))
-    assert "distance" in pictures(app)
+    assert "head_map" in pictures(app)
 
 
 @pytest.mark.parametrize("beside", ["%00&&==", "beside=beside%3D", "x" * 500, "n_heads=-3&d_model=nan"])
