@@ -34,8 +34,7 @@ def test_a_head_that_is_removed_changes_its_layers_output_and_every_later_layer(
     assert [trace.removed for trace in run.traces] == [(), (), (7,), (), (), ()]
 
 
-@pytest.mark.parametrize("stand_in", ["zero", "mean"])
-@pytest.mark.parametrize("masks", [(), (MASKS["causal"].spec(),)])
+@pytest.mark.parametrize(("stand_in", "masks"), [("zero", ()), ("mean", (MASKS["causal"].spec(),))])
 def test_importance_is_what_a_whole_run_without_the_head_gives(encoder, stand_in, masks):
     intact = encode(encoder, CAT, masks=masks)
     told: list[float] = []
