@@ -22,7 +22,7 @@ from attnviz.figures.overview_map import layer_map
 from attnviz.figures.pattern import attention_heatmap
 from attnviz.figures.received import received_map
 from attnviz.figures.redundancy import similarity_matrix
-from attnviz.figures.removal import importance_map, pruning_lines, removal_bars
+from attnviz.figures.removal import pruning_lines, removal_bars
 from attnviz.figures.roles import role_map
 from attnviz.figures.rollout import rollout_map
 from attnviz.figures.row import query_bars
@@ -43,7 +43,6 @@ __all__ = [
     "group_picture",
     "head_grid",
     "head_map",
-    "importance_map",
     "keys_allowed",
     "layer_map",
     "mask_heatmap",

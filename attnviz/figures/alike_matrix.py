@@ -12,7 +12,7 @@ from attnviz.figures.colours import SignedScale, WeightScale
 from attnviz.figures.labels import escaped
 from attnviz.figures.meta import Cells, Ticks
 from attnviz.figures.redundancy import MOST_NAMES, MOST_TICKS, block_of
-from attnviz.figures.theme import LIGHT, axis, figure, layout
+from attnviz.figures.theme import LIGHT, axis, figure, layout, rectangle
 from attnviz.metrics.alike import Alike
 from attnviz.metrics.clustering import Tree, brackets
 from attnviz.numbers import significant
@@ -181,20 +181,9 @@ def _frames(places: _Places, row: int) -> list[dict[str, object]]:
     parts = [(-0.5, places.n_heads - 0.5)]
     if places.has_uniform:
         parts.append((places.uniform.start - 0.5, places.uniform.stop - 0.5))
-    around = [_rectangle(left, -0.5, right, places.n_heads - 0.5, LIGHT.line) for left, right in parts]
-    chosen = [_rectangle(left, row - 0.5, right, row + 0.5, LIGHT.accent) for left, right in parts]
+    around = [rectangle(left, right, -0.5, places.n_heads - 0.5, colour=LIGHT.line) for left, right in parts]
+    chosen = [rectangle(left, right, row - 0.5, row + 0.5) for left, right in parts]
     return [*around, *chosen]
-
-
-def _rectangle(left: float, top: float, right: float, bottom: float, colour: str) -> dict[str, object]:
-    return {
-        "type": "rect",
-        "x0": left,
-        "x1": right,
-        "y0": top,
-        "y1": bottom,
-        "line": {"color": colour, "width": 1},
-    }
 
 
 def _beside(tree: Tree | None, places: _Places, cut: float) -> list[dict[str, object]]:

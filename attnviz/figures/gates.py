@@ -10,7 +10,7 @@ from attnviz.core.gating import Keeps
 from attnviz.figures.colours import WeightScale, with_forbidden
 from attnviz.figures.labels import escaped, short
 from attnviz.figures.meta import Cells, Ticks, plain_labels
-from attnviz.figures.theme import LEGEND, LIGHT, axis, figure, layout
+from attnviz.figures.theme import LEGEND, LIGHT, axis, figure, layout, rectangle
 from attnviz.metrics.adaptive import Costs
 from attnviz.shapes import PerQuery, Tokens
 
@@ -92,16 +92,7 @@ def gate_map(
     columns = list(range(0, n_heads, max(1, -(-n_heads // MOST_TICKS))))
     picture = layout(
         meta=cells.to_meta(Ticks(x=numbers, y=tuple(labels.get(row, "") for row in range(queries.stop)), strong=query)),
-        shapes=[
-            {
-                "type": "rect",
-                "x0": head - 0.5,
-                "x1": head + 0.5,
-                "y0": queries.start - 0.5,
-                "y1": queries.stop - 0.5,
-                "line": {"color": LIGHT.accent, "width": 1},
-            }
-        ],
+        shapes=[rectangle(head - 0.5, head + 0.5, queries.start - 0.5, queries.stop - 0.5)],
         xaxis=axis(
             "head (column)",
             range=[-0.5, n_heads - 0.5],

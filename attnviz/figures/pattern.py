@@ -11,7 +11,7 @@ from attnviz.core.trace import AttentionTrace
 from attnviz.figures.colours import WeightScale, with_forbidden
 from attnviz.figures.labels import token_axis
 from attnviz.figures.meta import Cells, Ticks, plain_labels, tick_labels, with_badge
-from attnviz.figures.theme import LIGHT, axis, figure, layout
+from attnviz.figures.theme import LIGHT, axis, figure, layout, rectangle
 from attnviz.figures.viewed import Seen
 from attnviz.metrics import Survey
 from attnviz.metrics.pooling import LARGE_SIDE, Window, pool_factor, pooled_window
@@ -159,9 +159,9 @@ def map_figure(
     picture = layout(
         **with_badge(placed.to_meta(ticks), badge),
         shapes=[
-            _box(-0.5, -0.5, trace.n_k - 0.5, trace.n_q - 0.5, 1, LIGHT.line),
-            _box(key - 0.5, query - 0.5, key + 0.5, query + 0.5, 2.5),
-            _box(-0.5, query - 0.5, trace.n_k - 0.5, query + 0.5, 1),
+            rectangle(-0.5, trace.n_k - 0.5, -0.5, trace.n_q - 0.5, colour=LIGHT.line),
+            rectangle(key - 0.5, key + 0.5, query - 0.5, query + 0.5, width=2.5),
+            rectangle(-0.5, trace.n_k - 0.5, query - 0.5, query + 0.5),
         ],
         xaxis=axis(
             "key (column)",
@@ -186,17 +186,3 @@ def map_figure(
 
 def _ticks(first: int, end: int) -> range:
     return range(first, end, max(1, -(-(end - first) // MOST_TICKS)))
-
-
-def _box(
-    left: float, top: float, right: float, bottom: float, width: float, colour: str = LIGHT.accent
-) -> dict[str, object]:
-    return {
-        "type": "rect",
-        "x0": left,
-        "x1": right,
-        "y0": top,
-        "y1": bottom,
-        "line": {"color": colour, "width": width},
-        "layer": "above",
-    }

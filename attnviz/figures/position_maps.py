@@ -12,7 +12,7 @@ from attnviz.figures.colours import SignedScale
 from attnviz.figures.labels import escaped
 from attnviz.figures.meta import Cells
 from attnviz.figures.montage import arranged, montage_figure, placed
-from attnviz.figures.theme import LIGHT, axis, figure, layout
+from attnviz.figures.theme import axis, figure, layout, rectangle
 from attnviz.positions.similarity import PairScores
 from attnviz.shapes import Embedded
 
@@ -88,15 +88,7 @@ def added_heatmap(table: Embedded, *, place: int, end: float | None = None) -> g
         "colorbar": colours.colorbar("added to x"),
         "hoverinfo": "none",
     }
-    frame = {
-        "type": "rect",
-        "x0": -0.5,
-        "x1": n_columns - 0.5,
-        "y0": place - 0.5,
-        "y1": place + 0.5,
-        "line": {"color": LIGHT.accent, "width": 1.5},
-        "layer": "above",
-    }
+    frame = rectangle(-0.5, n_columns - 0.5, place - 0.5, place + 0.5, width=1.5)
     picture = layout(
         meta=cells.to_meta(),
         shapes=[frame],

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from attnviz.figures.colours import SignedScale
 from attnviz.figures.labels import escaped, token_axis
 from attnviz.figures.meta import Cells, Ticks, plain_labels, tick_labels
-from attnviz.figures.theme import LIGHT, axis, figure, layout
+from attnviz.figures.theme import axis, figure, layout, rectangle
 from attnviz.metrics import Survey
 from attnviz.shapes import Tokens
 
@@ -93,16 +93,7 @@ def received_map(beyond: Beyond, tokens: Tokens, roles: Sequence[str], heads: ra
             tickvals=list(heads),
             ticktext=[escaped(names[head]) for head in heads],
         ),
-        shapes=[
-            {
-                "type": "rect",
-                "x0": -0.5,
-                "x1": n_k - 0.5,
-                "y0": selected - 0.5,
-                "y1": selected + 0.5,
-                "line": {"color": LIGHT.accent, "width": 1},
-            }
-        ],
+        shapes=[rectangle(-0.5, n_k - 0.5, selected - 0.5, selected + 0.5)],
         height=max(260, ROW_PIXELS * len(heads) + 110),
     )
     return figure([heatmap], picture)

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from attnviz.figures.colours import WeightScale
 from attnviz.figures.labels import escaped
 from attnviz.figures.meta import Cells, Ticks
-from attnviz.figures.theme import LIGHT, axis, figure, layout
+from attnviz.figures.theme import axis, figure, layout, rectangle
 from attnviz.shapes import HeadPairs
 
 MOST_TICKS = 24
@@ -60,7 +60,6 @@ def similarity_matrix(
         "hoverinfo": "none",
     }
     ticks = {"tickmode": "array", "tickvals": places, "ticktext": [str(place) for place in places]}
-    line = {"color": LIGHT.accent, "width": 1}
     picture = layout(
         meta=cells.to_meta(
             Ticks(
@@ -69,16 +68,7 @@ def similarity_matrix(
                 strong=selected,
             )
         ),
-        shapes=[
-            {
-                "type": "rect",
-                "x0": edges[0],
-                "x1": edges[1],
-                "y0": selected - 0.5,
-                "y1": selected + 0.5,
-                "line": line,
-            }
-        ],
+        shapes=[rectangle(edges[0], edges[1], selected - 0.5, selected + 0.5)],
         xaxis=axis("head (column)", range=[*edges], constrain="domain", constraintoward="left", **ticks),
         yaxis=axis(
             "head (row)",

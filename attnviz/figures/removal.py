@@ -6,14 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float
 
-from attnviz.figures.colours import WeightScale
 from attnviz.figures.labels import escaped
-from attnviz.figures.meta import Cells, Ticks
+from attnviz.figures.meta import Ticks
 from attnviz.figures.theme import LEGEND, LIGHT, around_zero, axis, figure, layout
 from attnviz.metrics.contribution import Pruning
-from attnviz.picks import HeadAt
 from attnviz.shapes import PerHead
 
 MOST_TICKS = 24
@@ -150,85 +147,3 @@ def pruning_lines(found: Pruning, *, height: int = 340) -> go.Figure:
         height=height,
     )
     return figure(traces, picture)
-
-
-def importance_map(
-    changes: Float[np.ndarray, "layer head"], off: Sequence[HeadAt], *, selected: HeadAt, value: str, scale: str
-) -> go.Figure:
-    """Layer by head: dark where the end of the model changes most without the head; a click chooses layer and head.
-
-    Parameters
-    ----------
-    changes
-        Of each layer and head.
-    off
-        Heads that are switched off, which are marked.
-    selected
-        Head that is framed.
-    value
-        What the colour shows.
-    scale
-        Name of the colour scale.
-    """
-    n_layers, n_heads = changes.shape
-    colours = WeightScale(scale, float(changes.max(initial=0.0)) or 1.0, has_forbidden=False)
-    rows = tuple(f"layer {layer}" for layer in range(n_layers))
-    columns = tuple(str(head) for head in range(n_heads))
-    cells = Cells(
-        value=value,
-        heads=(),
-        roles=(),
-        rows=rows,
-        columns=tuple(f"head {head}" for head in columns),
-        row_name="",
-        column_name="",
-        click="cell",
-    )
-    heatmap: dict[str, object] = {
-        "type": "heatmap",
-        "z": changes.astype(np.float32),
-        **colours.trace_options(),
-        "colorbar": colours.colorbar(value),
-        "hoverinfo": "none",
-        "xgap": 1,
-        "ygap": 1,
-    }
-    marks: dict[str, object] = {
-        "type": "scatter",
-        "mode": "markers",
-        "name": "switched off",
-        "x": np.array([at.head for at in off], dtype=np.float32),
-        "y": np.array([at.layer for at in off], dtype=np.float32),
-        "marker": {"symbol": "x", "size": 9, "color": LIGHT.accent},
-        "hoverinfo": "skip",
-    }
-    places = list(range(0, n_heads, max(1, -(-n_heads // MOST_TICKS))))
-    picture = layout(
-        meta=cells.to_meta(Ticks(x=columns, y=rows, strong=selected.layer)),
-        xaxis=axis(
-            "head (column)",
-            range=[-0.5, n_heads - 0.5],
-            tickmode="array",
-            tickvals=places,
-            ticktext=[columns[place] for place in places],
-        ),
-        yaxis=axis(
-            "layer (row)",
-            range=[n_layers - 0.5, -0.5],
-            tickmode="array",
-            tickvals=list(range(n_layers)),
-            ticktext=list(rows),
-        ),
-        shapes=[
-            {
-                "type": "rect",
-                "x0": selected.head - 0.5,
-                "x1": selected.head + 0.5,
-                "y0": selected.layer - 0.5,
-                "y1": selected.layer + 0.5,
-                "line": {"color": LIGHT.accent, "width": 2.5},
-            }
-        ],
-        height=max(220, ROW_PIXELS * n_layers + 110),
-    )
-    return figure([heatmap, *([marks] if off else [])], picture)

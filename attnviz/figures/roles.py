@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from attnviz.figures.colours import WeightScale
 from attnviz.figures.labels import escaped
 from attnviz.figures.meta import Cells, Ticks
-from attnviz.figures.theme import LIGHT, axis, figure, layout
+from attnviz.figures.theme import axis, figure, layout, rectangle
 from attnviz.metrics.roles import Role
 
 ROLES = (
@@ -78,16 +78,7 @@ def role_map(roles: Sequence[Role], heads: range, *, selected: int, scale: str) 
             tickvals=places,
             ticktext=[escaped(names[head]) for head in heads],
         ),
-        shapes=[
-            {
-                "type": "rect",
-                "x0": -0.5,
-                "x1": len(ROLES) - 0.5,
-                "y0": selected - 0.5,
-                "y1": selected + 0.5,
-                "line": {"color": LIGHT.accent, "width": 1},
-            }
-        ],
+        shapes=[rectangle(-0.5, len(ROLES) - 0.5, selected - 0.5, selected + 0.5)],
         height=max(240, ROW_PIXELS * len(heads) + 90),
     )
     return figure([heatmap], picture)

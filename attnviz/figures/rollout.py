@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from attnviz.figures.colours import WeightScale
 from attnviz.figures.labels import token_axis
 from attnviz.figures.meta import Cells, Ticks, plain_labels, tick_labels
-from attnviz.figures.theme import LIGHT, axis, figure, layout
+from attnviz.figures.theme import LIGHT, axis, figure, layout, rectangle
 from attnviz.shapes import Matrix, Tokens
 
 MOST_TICKS = 40
@@ -41,9 +41,9 @@ def rollout_map(
     picture = layout(
         meta=cells.to_meta(Ticks(x=tick_labels(tokens), y=tick_labels(tokens), strong=query)),
         shapes=[
-            _box(-0.5, -0.5, n - 0.5, n - 0.5, 1, LIGHT.line),
-            _box(key - 0.5, query - 0.5, key + 0.5, query + 0.5, 2.5, LIGHT.accent),
-            _box(-0.5, query - 0.5, n - 0.5, query + 0.5, 1, LIGHT.accent),
+            rectangle(-0.5, n - 0.5, -0.5, n - 0.5, colour=LIGHT.line),
+            rectangle(key - 0.5, key + 0.5, query - 0.5, query + 0.5, width=2.5),
+            rectangle(-0.5, n - 0.5, query - 0.5, query + 0.5),
         ],
         xaxis=axis(
             f"{column} (column)",
@@ -71,15 +71,3 @@ def rollout_map(
         "hoverinfo": "none",
     }
     return figure([heatmap], picture)
-
-
-def _box(left: float, top: float, right: float, bottom: float, width: float, colour: str) -> dict[str, object]:
-    return {
-        "type": "rect",
-        "x0": left,
-        "x1": right,
-        "y0": top,
-        "y1": bottom,
-        "line": {"color": colour, "width": width},
-        "layer": "above",
-    }

@@ -169,6 +169,20 @@ def axis(title: str | None, **own: object) -> dict[str, object]:
     }
 
 
+def rectangle(
+    left: float, right: float, top: float, bottom: float, *, width: float = 1, colour: str = LIGHT.accent
+) -> dict[str, object]:
+    """A frame around what is chosen."""
+    return {
+        "type": "rect",
+        "x0": left,
+        "x1": right,
+        "y0": top,
+        "y1": bottom,
+        "line": {"color": colour, "width": width},
+    }
+
+
 def figure(data: list[dict[str, object]], picture_layout: dict[str, object]) -> go.Figure:
     """A Plotly figure of plain traces and a layout, free of a template.
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attnviz.figures import importance_map, pruning_lines, removal_bars, removal_words
+from attnviz.figures import layer_map, pruning_lines, removal_bars, removal_words
 from attnviz.metrics.contribution import (
     Change,
     Written,
@@ -165,8 +165,13 @@ def _in_the_model(scenario: Scenario, shown: Shown, intact: Shown, head: int) ->
         )
     off = [HeadAt(layer, one) for layer, trace in enumerate(shown.run.traces) for one in trace.removed]
     show.figure(
-        importance_map(
-            found.embedding, off, selected=HeadAt(shown.index, head), value="1 − cosine", scale=scenario.scale
+        layer_map(
+            found.embedding,
+            None,
+            selected=HeadAt(shown.index, head),
+            name="1 − cosine",
+            scale=scenario.scale,
+            off=off,
         ),
         key="importance_map",
         words=Words(

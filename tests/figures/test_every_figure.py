@@ -27,7 +27,6 @@ from attnviz.figures import (
     group_picture,
     head_grid,
     head_map,
-    importance_map,
     keys_allowed,
     layer_map,
     mask_heatmap,
@@ -229,13 +228,6 @@ FIGURES: dict[str, Callable[[AttentionTrace], go.Figure]] = {
         off=(0,),
     ),
     "pruning_lines": lambda trace: pruning_lines(pruning(written(trace))),
-    "importance_map": lambda trace: importance_map(
-        np.linspace(0, 0.2, 6 * trace.n_heads).reshape(6, -1),
-        [HeadAt(1, 0)],
-        selected=HeadAt(2, 0),
-        value="1 − cosine",
-        scale=SINGLE_HUE,
-    ),
     "gate_map": lambda trace: gate_map(
         (found := adaptive(written(trace), 0.8, "query")).shares,
         found.keeps,
@@ -256,6 +248,7 @@ FIGURES: dict[str, Callable[[AttentionTrace], go.Figure]] = {
         selected=HeadAt(1, 0),
         name="Mean distance (tokens)",
         scale=SINGLE_HUE,
+        off=[HeadAt(1, 0)],
     ),
     "offset_bars": lambda trace: offset_bars(offsets_of(trace, 0)),
     "received_map": lambda trace: received_map(
@@ -319,7 +312,6 @@ AXES = {
     "similarity_matrix": ("head (column)", "head (row)"),
     "removal_bars": ("change of the output (%)", "head"),
     "pruning_lines": ("heads left", "change of the output (%)"),
-    "importance_map": ("head (column)", "layer (row)"),
     "gate_map": ("head (column)", "query (row)"),
     "cost_lines": ("share to be held (%)", "per cent (%)"),
     "role_map": ("role (column)", "head (row)"),
