@@ -91,3 +91,16 @@ def test_the_matrix_of_heads_is_taken_home_as_picture_drawing_and_numbers(
         figure(page, name).get_by_role("button", name="numbers").click()
     rows = list(csv.DictReader(io.StringIO(waiting.value.path().read_text(encoding="utf-8"))))
     assert len(rows) >= 64
+
+
+def test_a_click_on_a_token_chooses_the_query_whose_lines_are_strong(
+    server: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(f"{server}/heads?heads_view=layers&query=4")
+    before = drawn(page, "attention_lines")
+
+    click_in(page, "attention_lines", row=7, column=0, rows=11, columns=60)
+
+    page.wait_for_url("**query=7*")
+    drawn_again(page, "attention_lines", before)
+    expect(figure(page, "attention_lines").locator(".av-answer")).to_contain_text("query 7 “it”")

@@ -76,3 +76,16 @@ def zoom_to_the_middle(page: Page) -> None:
     page.mouse.up()
     drawn_again(page, "pattern", before)
     settled(page)
+
+
+@pytest.mark.parametrize("view", ["heads_view=alike", "heads_view=table", "heads_view=layers"])
+def test_what_16_heads_over_2048_tokens_have_in_common_is_found_without_their_maps(
+    view: str, measured_server: tuple[str, psutil.Process], open_page: Callable[..., Page]
+) -> None:
+    address, process = measured_server
+
+    page = open_page(f"{address}/heads?input=vectors&n_tokens=2048&n_heads=16&{view}", waits=False)
+
+    page.locator("[data-drawn], [data-testid='stDataFrame']").first.wait_for(timeout=120_000)
+    expect(page.get_by_text("16 heads of 4 dimensions over 2 048 tokens")).to_be_visible()
+    assert process.memory_info().rss < ONE_GIGABYTE
