@@ -108,7 +108,7 @@ def alike_matrix(
     row = heads.index(selected)
     called = [names[head] for head in heads]
     labels = [f"head {name}" for name in called]
-    besides = [*[""] * (places.uniform.start - len(order)), *["a uniform head"] * _width(places.uniform)]
+    besides = [*[""] * (places.uniform.start - len(order)), *["the baseline"] * _width(places.uniform)]
     cells = Cells(
         value=value,
         heads=(),
@@ -191,7 +191,7 @@ def _beside(tree: Tree | None, places: _Places, cut: float) -> list[dict[str, ob
     words: list[tuple[float, float, str]] = []
     traces: list[dict[str, object]] = []
     if places.has_uniform:
-        words.append((places.uniform.start - 0.5, 0.75, "uniform"))
+        words.append((places.uniform.start - 0.5, 0.75, "baseline"))
     if tree is not None and places.has_tree:
         left, right = places.tree
         lines = brackets(tree)

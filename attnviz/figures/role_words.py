@@ -36,7 +36,8 @@ def evidence_words(role: Role, key_tokens: Tokens) -> str:
     broad = next((one for one in role.evidence if one.role == "broad"), None)
     if broad is not None:
         entropy = f"its entropy is {percent(broad.value)} of the largest"
-        least = f"less than the {percent(BROAD)} of a broad one"
+        below = "just below" if percent(broad.value) == percent(BROAD) else "less than"
+        least = f"{below} the {percent(BROAD)} of a broad one"
         return f"Nothing takes it half of the way from a uniform head, and {entropy}, {least}."
     return ""
 

@@ -26,8 +26,8 @@ class Alike:
     pairs
         A similarity, 1 for the same, or a distance, 0 for the same; symmetric, in float64.
     uniform
-        What each head has in common with one that knows nothing: uniform over the allowed keys, or with random
-        subspaces; NaN where that makes no sense.
+        What each head has in common with one that knows nothing: one uniform over the allowed keys, its own output in
+        random order, or random subspaces; NaN where that makes no sense.
     is_distance
         Whether 0 means the same.
     is_signed

@@ -11,8 +11,7 @@ from jaxtyping import Bool, Float
 from attnviz.core.rows import Rows
 from attnviz.core.trace import AttentionTrace
 from attnviz.metrics.alike import Alike, symmetric
-from attnviz.metrics.baseline import uniform_weights
-from attnviz.metrics.similarity import ROUNDING, ratio, without_nothing
+from attnviz.metrics.similarity import ROUNDING, without_nothing
 from attnviz.registries import SIMILARITIES
 from attnviz.shapes import Context, HeadPairs, PerHead
 
@@ -21,10 +20,9 @@ Features = Float[np.ndarray, "head sample feature"]
 
 
 class Written(NamedTuple):
-    """What heads take from the values, what uniform heads take from the same ones, and which queries have a key."""
+    """What heads take from the values, and which queries have a key."""
 
     heads: Context
-    uniform: Context
     has_keys: Bool[np.ndarray, "head q"]
 
 
@@ -41,15 +39,21 @@ def linear_cka(layers: Sequence[AttentionTrace], on_progress: Callable[[float], 
     -----
     The queries are the samples; those without a key are left out. Compared is what the heads take from the values, not
     where they look: heads with the same map may carry different things. Two heads that write the same for every query
-    count as the same, one of them as unlike every other. The uniform head reads the same values as the head beside it.
+    count as the same, one of them as unlike every other. The baseline is what a head's output has in common, on
+    average, with the same output in random order: tr(K)² / ((n − 1) ‖K‖²) for n queries and K = X Xᵀ, because a
+    centred matrix in random order is on average its trace / (n − 1) on what is not constant. It is large where queries
+    are few.
     """
-    heads, uniform, has_keys = _written(layers, on_progress)
-    there = has_keys.any(axis=0)
-    heads, uniform = heads[:, there], uniform[:, there]
-    crossed = np.square(np.matmul(centred(heads).transpose(0, 2, 1), centred(uniform))).sum(axis=(1, 2))
-    own, even = _norms(heads), _norms(uniform)
-    is_same = (own == 0) & (even == 0)
-    return Alike(cka(heads), np.where(is_same, 1.0, ratio(crossed, own**2, even**2)))
+    heads, has_keys = _written(layers, on_progress)
+    heads = heads[:, has_keys.any(axis=0)]
+    return Alike(cka(heads), _by_chance(heads))
+
+
+def _by_chance(features: Features) -> PerHead:
+    """Mean CKA of each head's features with the same in random order; NaN where they are all the same."""
+    traces, norms = np.square(centred(features)).sum(axis=(1, 2)), _norms(features)
+    below = max(features.shape[1] - 1, 1) * np.square(norms)
+    return np.divide(np.square(traces), below, out=np.full(len(features), np.nan), where=below > 0)
 
 
 def centred(features: Features) -> Features:
@@ -117,12 +121,8 @@ def _written(layers: Sequence[AttentionTrace], on_progress: Callable[[float], No
                 on_progress((place + share) / len(layers))
 
         parts.append(list(trace.each_block(_writer(trace), on_progress=tell)))
-    heads, uniform = (
-        np.concatenate([np.concatenate([one[which] for one in layer], axis=1) for layer in parts]) for which in (0, 1)
-    )
-    return Written(
-        heads, uniform, np.concatenate([np.concatenate([one[2] for one in layer], axis=1) for layer in parts])
-    )
+    heads = np.concatenate([np.concatenate([one.heads for one in layer], axis=1) for layer in parts])
+    return Written(heads, np.concatenate([np.concatenate([one.has_keys for one in layer], axis=1) for layer in parts]))
 
 
 def _writer(trace: AttentionTrace) -> Callable[[Rows, range], Written]:
@@ -135,10 +135,7 @@ def _writer(trace: AttentionTrace) -> Callable[[Rows, range], Written]:
         n_q = rows.weights.shape[1]
         grouped = rows.weights.reshape(n_kv_heads, -1, n_q, len(rows.keys))
         context = np.matmul(grouped, read[:, None]).reshape(n_heads, n_q, -1)
-        even = uniform_weights(rows.mask).astype(context.dtype)
-        even = even[None] if len(even) == 1 else even.reshape(grouped.shape)
-        knows_nothing = np.broadcast_to(np.matmul(even, read[:, None]), (*grouped.shape[:3], context.shape[2]))
         has_keys = np.broadcast_to(rows.n_allowed > 0, (n_heads, n_q))
-        return Written(context, knows_nothing.reshape(context.shape), has_keys)
+        return Written(context, has_keys)
 
     return write

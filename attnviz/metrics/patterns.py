@@ -21,7 +21,7 @@ N_CHUNKS = 512
 @METRICS.register(
     label="Entropy",
     group="Focus",
-    source="Clark et al. 2019, section 3.2",
+    source="Clark et al. 2019, section 3.3",
     unit="bits",
     formula="−Σ w log₂ w",
 )
@@ -38,7 +38,7 @@ def entropy(rows: Rows) -> PerQuery:
 @METRICS.register(
     label="Entropy in nats",
     group="Focus",
-    source="Clark et al. 2019, section 3.2",
+    source="Clark et al. 2019, section 3.3",
     unit="nats",
     formula="−Σ w ln w",
 )
@@ -55,7 +55,7 @@ def entropy_nats(rows: Rows) -> PerQuery:
 @METRICS.register(
     label="Normalised entropy",
     group="Focus",
-    source="Clark et al. 2019, section 3.2",
+    source="Clark et al. 2019, section 3.3",
     formula="entropy / log₂(number of allowed keys)",
 )
 def normalised_entropy(rows: Rows) -> PerQuery:

@@ -185,7 +185,8 @@ def _name(known: list[Evidence]) -> str:
 
 
 def _share_evidence(role: str, value: float, uniform: float, key: int | None = None) -> Evidence:
-    return Evidence(role, value, uniform, (value - uniform) / (1 - uniform) if uniform < 1 else np.nan, key)
+    can_be_told = 0 < uniform < 1
+    return Evidence(role, value, uniform, (value - uniform) / (1 - uniform) if can_be_told else np.nan, key)
 
 
 def _one_key(head: int, found: Survey, tokens: Tokens) -> Evidence:

@@ -22,7 +22,7 @@ ROUNDING = 1e-12
 @SIMILARITIES.register(
     label="Cosine of maps",
     group="Maps",
-    source="Michel et al. 2019, section 6 (redundancy); cosine of the flattened maps",
+    source="Bian et al. 2021, section 3 (distances of heads); cosine of the flattened maps",
     formula="⟨A, B⟩ / (‖A‖ ‖B‖)",
 )
 def cosine(layers: Sequence[AttentionTrace], on_progress: Callable[[float], None] | None = None) -> Alike:

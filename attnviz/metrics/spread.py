@@ -22,7 +22,7 @@ def _rounded(values: PerQuery) -> PerQuery:
 @METRICS.register(
     label="Effective keys",
     group="Focus",
-    source="Hill 1973 (number of order 1); entropy of attention: Clark et al. 2019, section 3.2",
+    source="Hill 1973 (number of order 1); entropy of attention: Clark et al. 2019, section 3.3",
     unit="keys",
     formula="exp(−Σ w ln w)",
 )

@@ -170,8 +170,8 @@ def _point(config: AttentionConfig, n_heads: int, drawn: Projections) -> SweepPo
         n_heads=n_heads,
         d_head=asked.d_head,
         rank_bound=min(asked.d_head, asked.n_q, asked.n_k),
-        score_rank=_mean(numerical_rank(spectra.scores)),
-        weight_rank=_mean(numerical_rank(spectra.weights)),
+        score_rank=_mean_rank(numerical_rank(spectra.scores)),
+        weight_rank=_mean_rank(numerical_rank(spectra.weights)),
         score_effective_rank=_mean(effective_rank(spectra.scores)),
         weight_effective_rank=_mean(effective_rank(spectra.weights)),
         uniform_effective_rank=_mean(effective_rank(spectra.uniform)),
@@ -188,6 +188,11 @@ def _point(config: AttentionConfig, n_heads: int, drawn: Projections) -> SweepPo
 
 class TooManyWeightsError(AttnvizError):
     """A number of heads whose maps are too large to be compared."""
+
+
+def _mean_rank(ranks: PerHead) -> float:
+    """Mean over the heads that have a direction, which are those that have an effective rank; 0 where none has."""
+    return float(ranks[ranks > 0].mean()) if (ranks > 0).any() else 0.0
 
 
 def _mean(values: PerHead) -> float:

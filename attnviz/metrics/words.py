@@ -41,7 +41,7 @@ def share_on(places: Bool[np.ndarray, "q k"], rows: Rows, needed: Bool[np.ndarra
 @METRICS.register(
     label="On the same word",
     group="Words",
-    source="Voita et al. 2019, section 5; duplicate-token heads: Wang et al. 2023, section 3",
+    source="duplicate-token heads: Wang et al. 2023, section 3",
     formula="Σ w over other places with the query's word",
 )
 def same_token(rows: Rows) -> PerQuery:

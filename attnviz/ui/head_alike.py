@@ -226,7 +226,7 @@ def _nearest(scenario: Scenario, scope: Scope) -> None:
                 "similarity": f"{entry.label} ({entry.unit})" if entry.unit else entry.label,
                 "nearest": ", ".join(scope.names[head].split(" ")[0] for head in near[:IN_TABLE]),
                 "value": float(found.pairs[scope.selected, near[0]]),
-                "uniform": float(found.uniform[scope.selected]),
+                "baseline": float(found.uniform[scope.selected]),
             }
         )
     frame = pd.DataFrame(rows)
@@ -235,9 +235,9 @@ def _nearest(scenario: Scenario, scope: Scope) -> None:
         frame,
         slice(0, len(frame)),
         title=f"What is most like head {scope.names[scope.selected].split(' ')[0]}?",
-        caption="Value: of the nearest one. Uniform: what it has in common with a head that is uniform over the "
-        f"allowed keys, or with random subspaces.{left}",
-        labels={"similarity": "Similarity", "nearest": "Nearest", "value": "Value", "uniform": "Uniform"},
+        caption="Value: of the nearest one. Baseline: with a head that is uniform over the allowed keys; of outputs, "
+        f"with its own in random order; of weights, with random subspaces.{left}",
+        labels={"similarity": "Similarity", "nearest": "Nearest", "value": "Value", "baseline": "Baseline"},
         file_name="attnviz-nearest-heads.csv",
         strong=entries.index(chosen),
     )

@@ -123,7 +123,7 @@ def _likeness(found: Sweep, present: int) -> None:
             "How alike are the heads?",
             rank_words.sweep_alike_answer(found),
             "Cosine of two heads' maps, ⟨A, B⟩ / (‖A‖ ‖B‖), mean over all pairs, and the share of pairs above 0.9; "
-            "with one head there is no pair (redundancy: Michel et al. 2019, section 6).",
+            "with one head there is no pair (redundancy: Bian et al. 2021, section 3).",
             rank_words.sweep_alt(found, "Mean cosine", cosine.tolist()),
         ),
     )

@@ -35,7 +35,7 @@ def adaptive(scenario: Scenario, shown: Shown, head: int) -> None:
     left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
     with left:
         says = "The fewest heads are kept whose shares in what is written add up to this."
-        parameter("kept_share", PARAMS["kept_share"], label="Share of the output that is to be held", summary=says)
+        parameter("kept_share", PARAMS["kept_share"], label="Share of what is written", summary=says)
     with right:
         controls.view_picker("gate_by", GATE_BY)
     made = written_by(layer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from attnviz.errors import NothingYetError
 from attnviz.figures import alt, answers, layer_map, measure_panel, measure_words, offset_bars, received_map
 from attnviz.figures.grid import heads_shown
 from attnviz.figures.received import received_beyond
@@ -38,7 +39,7 @@ def measure(scenario: Scenario, shown: Shown, head: int) -> None:
         _one_layer(scenario, shown.layer, head)
     if entry.group == "Distance":
         _offsets(shown.layer, head)
-    if entry.name in OF_THE_SINK:
+    elif entry.name in OF_THE_SINK and not (has_layers and scenario.scope == "all"):
         _received(shown.layer, head)
 
 
@@ -51,6 +52,8 @@ def _caption(scenario: Scenario) -> str:
 def _one_layer(scenario: Scenario, layer: Layer, head: int) -> None:
     entry, label = METRICS[scenario.measure.name], measure_label(scenario.measure)
     found = progress.measured(layer, scenario.measure)
+    if np.isnan(found.values).all():
+        raise NothingYetError(f"{label} is not defined for any query of this input. {entry.summary}")
     show.figure(
         measure_panel(
             found.values,
@@ -78,7 +81,7 @@ def _one_layer(scenario: Scenario, layer: Layer, head: int) -> None:
         caption=f"Mean, least and largest over the queries; uniform: the mean of a head that is uniform over the "
         f"allowed keys.{caption}",
         strong=head,
-        labels=labels,
+        labels=labels | {"role": layer.role_title},
         file_name=f"attnviz-{entry.name}.csv",
     )
 
@@ -96,7 +99,7 @@ def _all_layers(scenario: Scenario, shown: Shown, head: int) -> None:
             f"{label}: which head of which layer has how much?",
             measure_words.layer_map_answer(means, uniform, [layer.roles for layer in shown.run.layers], entry.unit),
             f"{_caption(scenario)} Mean over the queries; the last column is a head that is uniform over the allowed "
-            "keys. Click a head to open it.",
+            "keys. Click a head to choose it.",
             measure_words.layer_map_alt(means, name),
         ),
         on_click=session.head_setter("measure_of_layers", means.shape[1]),

@@ -111,7 +111,7 @@ def _table(scenario: Scenario, layer: Layer, found: LayerSpectra, head: int) -> 
         rows,
         title="The same in numbers",
         caption=f"{note}{shown}",
-        labels=labels,
+        labels=labels | {"role": layer.role_title},
         file_name="attnviz-ranks.csv",
         strong=head,
     )

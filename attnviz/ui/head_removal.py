@@ -210,7 +210,7 @@ def _table(found: Removed, layer: Layer, head: int) -> None:
         f"head that leaves least with what it writes multiplied by the factor (least squares).{note}",
         labels={
             "head": "Head",
-            "role": "Role",
+            "role": layer.role_title,
             "written_share": "Share of what is written (%)",
             "change_percent": "Change without it (%)",
             "output_cosine": "Cosine",

@@ -12,7 +12,7 @@ from attnviz.registries import METRICS
 from attnviz.scenario import Scenario
 from attnviz.tables import MeasuredLayer, as_parquet, rounded, tidy_table
 from attnviz.ui import head_parts, progress, show
-from attnviz.ui.layer import Shown
+from attnviz.ui.layer import Layer, Shown
 
 MOST_PIXELS = 560
 HEADINGS = {
@@ -59,8 +59,13 @@ def table(scenario: Scenario, shown: Shown, _: int) -> None:
 def _measured(shown: Shown, *, is_all: bool) -> pd.DataFrame:
     specs = [entry.spec() for entry in METRICS]
     layers = list(enumerate(shown.run.layers)) if is_all else [(shown.index, shown.layer)]
-    found = [MeasuredLayer(index, layer.roles, specs, progress.measured_all(layer, specs)) for index, layer in layers]
+    found = [MeasuredLayer(index, _roles(layer), specs, progress.measured_all(layer, specs)) for index, layer in layers]
     return shown.run.kept.once(("tidy table", is_all, shown.index), lambda: tidy_table(found))
+
+
+def _roles(layer: Layer) -> tuple[str, ...]:
+    """What each head turns out to do, whatever it was designed for."""
+    return tuple(role.name for role in layer.found_roles())
 
 
 def _download(kind: str, mime: str, frame: pd.DataFrame) -> None:

@@ -112,6 +112,11 @@ class Layer:
         return self.kept.once("roles", lambda: roles_of(self.trace, self.survey()))
 
     @property
+    def role_title(self) -> str:
+        """What the names of the heads are: what these were designed for, or what they turn out to do."""
+        return "Designed as" if any(self.designed) else "Role"
+
+    @property
     def seconds(self) -> float:
         """Time that the weights took: of a long trace they are computed while its heads are looked through."""
         return self.trace_seconds + (0 if self.trace.kept or not self._survey else self._survey[0][1])

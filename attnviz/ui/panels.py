@@ -182,7 +182,7 @@ def query_row(scenario: Scenario, layer: Layer, head: int, query: int, key: int)
     trace, focus = layer.trace, Focus(layer.trace, head, query, key, scenario.masks)
     caption = "The mark in each row is the weight of a head that is uniform over the allowed keys."
     if scenario.hidden:
-        caption += " No key is hidden here."
+        caption += " All keys are shown here, hidden ones too."
     if trace.n_k > MOST_KEYS:
         weights, allowed = trace.row(head, query)
         keys = keys_to_show(weights, allowed, key)
@@ -254,7 +254,7 @@ def heads_table(layer: Layer, head: int) -> None:
     frame = layer.summary()
     if not any(layer.roles):
         frame = frame.drop(columns="role")
-    labels = {"head": "Head", "role": "Role", "most_alike_head": "Most alike", "most_alike_cosine": "Cosine"}
+    labels = {"head": "Head", "role": layer.role_title, "most_alike_head": "Most alike", "most_alike_cosine": "Cosine"}
     for metric in METRICS:
         unit = f" ({metric.unit})" if metric.unit else ""
         labels[column_name(metric)] = f"{measure_label(metric.spec())}{unit}"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from attnviz.core import AttentionTrace
 from attnviz.cost import attention_cost
 from attnviz.figures.head_names import head_name
-from attnviz.numbers import counted, duration, scaled
+from attnviz.metrics.gated import change_of_output
+from attnviz.numbers import counted, duration, percent, scaled
 from attnviz.picks import HeadAt
 from attnviz.registries import MASKS, POSITIONS
 from attnviz.scenario import Scenario
@@ -64,8 +66,19 @@ def setting(scenario: Scenario, shown: Shown) -> str:
     tokens = counted(trace.n_k, "key") if other else counted(trace.n_k, "token")
     return (
         f"{where}{counted(trace.n_heads, 'head')} of {counted(trace.d_head, 'dimension')} {over}{tokens}, "
-        f"{', '.join(words)}: {operations}, {time}."
+        f"{', '.join(words)}: {operations}, {time}.{_without(trace)}"
     )
+
+
+def _without(trace: AttentionTrace) -> str:
+    """What the heads of this layer that are off change, and that pictures still show them."""
+    if not trace.removed:
+        return ""
+    them, what = ("it", "it does") if len(trace.removed) == 1 else ("them", "they do")
+    shown = f"Pictures and measures of heads still show what {what}."
+    if trace.kept is None:
+        return f" {shown}"
+    return f" Without {them} the output changes by {percent(change_of_output(trace))}. {shown}"
 
 
 def _switched_off(shown: Shown) -> list[str]:

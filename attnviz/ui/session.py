@@ -226,9 +226,11 @@ def _clicked(key: str) -> dict[str, int]:
 
 
 def follow_choices(key: str, chosen: Sequence[int]) -> None:
-    """Set a control of several choices to these, where it shows others; called before the control."""
-    if sorted(choices(key)) != sorted(chosen):
-        st.session_state[key] = list(chosen)
+    """Set a control of several choices to these, where it shows others or is another page's; called before it."""
+    state, known = st.session_state, f"attnviz.choices.{key}"
+    if sorted(choices(key)) != sorted(chosen) or state.get(known) != state[PAGE]:
+        state[key] = list(chosen)
+    state[known] = state[PAGE]
 
 
 def choices(key: str) -> list[int]:

@@ -54,6 +54,8 @@ def test_a_head_switched_off_is_off_on_every_page_and_in_a_new_browser(
         assert "removed=1" in page.url
         expect(page.get_by_text(off)).to_be_visible()
 
+    expect(page.get_by_text("Without it the output changes by 45.7")).to_be_visible()
+
     again = open_page(page.url)
 
     expect(again.get_by_text(off)).to_be_visible()
@@ -104,3 +106,14 @@ def test_a_click_on_a_token_chooses_the_query_whose_lines_are_strong(
     page.wait_for_url("**query=7*")
     drawn_again(page, "attention_lines", before)
     expect(figure(page, "attention_lines").locator(".av-answer")).to_contain_text("query 7 “it”")
+
+
+def test_switches_show_what_is_off_after_a_change_of_page(server: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{server}/heads?heads_view=removal&removed=3")
+    page.get_by_role("link", name="Playground").click()
+    settled(page)
+
+    page.get_by_role("button", name="5", exact=True).click()
+
+    page.wait_for_url("**removed=3*5*")
+    expect(page.get_by_text("heads 3 and 5 off")).to_be_visible()

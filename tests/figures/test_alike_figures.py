@@ -40,7 +40,7 @@ def test_rows_and_columns_are_in_the_order_of_the_tree_and_the_uniform_head_stan
     assert picture.layout.meta["ticks"]["strong"] == order.tolist().index(1)
     cells = picture.layout.meta["cells"]
     assert list(cells["rows"]) == [f"head {NAMES[head]}" for head in order]
-    assert cells["columns"][4] == "a uniform head"
+    assert cells["columns"][4] == "the baseline"
 
 
 def test_the_leaves_of_the_tree_meet_the_rows() -> None:

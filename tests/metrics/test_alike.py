@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -134,7 +135,21 @@ def test_heads_that_write_the_same_for_every_query_are_like_each_other_and_no_ot
     found = alike("linear_cka", replace(trace_of(np.stack([even, even, other])), value=value))
 
     assert found.pairs.tolist() == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
-    np.testing.assert_allclose(found.uniform, [1, 1, 0], rtol=0, atol=1e-12)
+    assert np.isnan(found.uniform[:2]).all()
+
+
+def test_the_baseline_of_outputs_is_their_mean_likeness_to_themselves_in_any_order() -> None:
+    value = np.random.default_rng(0).normal(size=(1, 4, 2))
+    trace = replace(trace_of(np.eye(4)[None]), value=value)
+    orders = [np.eye(4)[list(order)] for order in permutations(range(4))]
+    among = [
+        alike("linear_cka", replace(trace_of(np.stack([np.eye(4), order])), value=np.repeat(value, 2, axis=0))).pairs[
+            0, 1
+        ]
+        for order in orders
+    ]
+
+    assert alike("linear_cka", trace).uniform[0] == pytest.approx(np.mean(among), abs=1e-12)
 
 
 @every_similarity

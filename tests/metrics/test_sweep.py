@@ -98,6 +98,12 @@ def test_heads_that_know_nothing_are_all_alike_and_score_the_baselines() -> None
         assert point.n_heads == 1 or point.mean_cosine == pytest.approx(1)
 
 
+def test_a_mean_effective_rank_is_at_most_the_mean_rank() -> None:
+    for point in sweep(replace(CONFIG, projections="designed")).points:
+        assert point.score_effective_rank <= point.score_rank + 1e-9
+        assert point.weight_effective_rank <= point.weight_rank + 1e-9
+
+
 def test_a_number_that_the_positions_do_not_allow_is_left_out_with_the_reason() -> None:
     found = sweep(replace(CONFIG, position=POSITIONS["rotary"].spec()))
 

@@ -27,7 +27,7 @@ def test_every_similarity_is_shown_with_its_formula_source_and_unit(name: str, o
         assert part in header["caption"]
     assert entry.unit in header["answer"]
     headings, *rows = table_rows(app)
-    assert headings == ["Similarity", "Nearest", "Value", "Uniform"]
+    assert headings == ["Similarity", "Nearest", "Value", "Baseline"]
     assert [row[0].split(" (")[0] for row in rows] == [one.label for one in SIMILARITIES]
 
 

@@ -8,7 +8,7 @@ from attnviz.metrics import measure_label
 from attnviz.registries import METRICS
 from attnviz.scenario import HEADS_VIEWS
 from attnviz.ui import head_views
-from tests.ui.conftest import Opener, link_of, ran
+from tests.ui.conftest import Opener, hints, link_of, ran
 from tests.ui.drawn import pictures, table_rows
 
 OWN = {
@@ -39,7 +39,14 @@ def test_a_view_draws_its_pictures_alone(view: str, link: dict[str, str], open_a
     assert link_of(app) == {key: value for key, value in {**link, "heads_view": view}.items() if value != "alike"}
 
 
-@pytest.mark.parametrize("name", METRICS.names())
+def test_a_measure_that_no_query_has_is_said_not_to_be_defined(open_app: Opener) -> None:
+    app = open_app({"heads_view": "measure", "measure": "distance_in_image"}, page="heads")
+
+    assert pictures(app) == {}
+    assert hints(app)[0].startswith("Mean distance in the image is not defined for any query of this input.")
+
+
+@pytest.mark.parametrize("name", [name for name in METRICS.names() if name != "distance_in_image"])
 def test_every_measure_is_shown_with_its_formula_source_and_baseline(name: str, open_app: Opener) -> None:
     entry = METRICS[name]
 
@@ -52,10 +59,10 @@ def test_every_measure_is_shown_with_its_formula_source_and_baseline(name: str, 
     headings, *rows = table_rows(app)
     label = measure_label(entry.spec())
     value = f"{label} ({entry.unit})" if entry.unit else label
-    assert headings == ["Head", "Role", value, "uniform", "least", "most"]
+    assert headings == ["Head", "Designed as", value, "uniform", "least", "most"]
     place = [row[1] for row in rows].index("uniform")
     _, _, uniform, means = (trace["x"] for trace in pictures(app)["measure_of_heads"].figure["data"])
-    assert means[place] == pytest.approx(uniform[place], abs=1e-6, nan_ok=name == "distance_in_image")
+    assert means[place] == pytest.approx(uniform[place], abs=1e-6)
 
 
 def test_another_measure_is_one_choice(open_app: Opener) -> None:
