@@ -2,53 +2,96 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+import re
+from dataclasses import fields, replace
 from typing import Any
 
 from attnviz.core.config import AttentionConfig
 from attnviz.core.layer import MOST_KEPT
 from attnviz.core.text import Numbered
 from attnviz.picks import heads_as_text, heads_in, heads_within
-from attnviz.registries import MASKS, METRICS, POSITIONS
+from attnviz.registries import MASKS, METRICS, POSITIONS, SIMILARITIES
 from attnviz.registry import Registry, Spec
 from attnviz.scenario import Scenario
 
-REGISTRIES: dict[str, Registry[..., Any]] = {"MASKS": MASKS, "METRICS": METRICS, "POSITIONS": POSITIONS}
+REGISTRIES: dict[str, Registry[..., Any]] = {
+    "MASKS": MASKS,
+    "METRICS": METRICS,
+    "POSITIONS": POSITIONS,
+    "SIMILARITIES": SIMILARITIES,
+}
+OF_ALL_HEADS = ("removal", "adaptive")
+"""Views that show what the layer is with all heads on."""
+FUNCTIONS = {
+    "attnviz.metrics": ("roles_of", "survey"),
+    "attnviz.metrics.adaptive": ("adaptive",),
+    "attnviz.metrics.contribution": ("leave_one_out", "written"),
+    "attnviz.metrics.flow": ("flow",),
+    "attnviz.metrics.links": ("strongest_links",),
+    "attnviz.metrics.rollout": ("mean_maps", "rollout"),
+    "attnviz.metrics.spectra": ("layer_spectra",),
+    "attnviz.metrics.sweep": ("sweep",),
+    "attnviz.models": ("heads_off", "load_minilm", "run_encoder"),
+    "attnviz.picks": ("heads_in",),
+}
 
 
-def snippet(scenario: Scenario, *, has_measure: bool) -> str:
-    """A program that computes the weights that are on screen, with the public functions of attnviz.
+def snippet(scenario: Scenario, view: str = "") -> str:
+    """A program that computes what is on screen, with the public functions of attnviz.
 
     Parameters
     ----------
     scenario
         What is on screen.
-    has_measure
-        Whether the chosen measure is computed too.
+    view
+        View of the Heads page whose numbers are computed too; the weights alone where it is left out.
 
     Returns
     -------
     str
-        Source that leaves `trace`, `weights` or, of a long trace, `row` and `allowed`, and maybe `found`.
+        Source that leaves `trace`, `weights` or, of a long trace, `row` and `allowed`, and for a view `found`.
 
     Raises
     ------
     NothingYetError, SettingError
         If there is no word in the text or the setting is too large.
     """
-    body = _trained(scenario) if scenario.input == "trained" else _made(scenario)
-    if has_measure:
-        body += [f"found = measured(trace, {_spec('METRICS', scenario.measure)})  # .values (head, query), .uniform"]
+    shown = replace(scenario, removed="") if view in OF_ALL_HEADS else scenario
+    body = _trained(shown) if shown.input == "trained" else _made(shown)
+    if view:
+        body.append(f"found = {_found(shown, view)}")
     text = "\n".join(body)
-    names = [name for name in REGISTRIES if f"{name}[" in text]
+    names = [name for name in REGISTRIES if re.search(rf"\b{name}\b", text)]
     names += [name for name in ("AttentionConfig", "attend", "measured") if f"{name}(" in text]
     imports = [f"from attnviz import {', '.join(names)}"] if names else []
-    if scenario.input == "trained":
-        used = ", ".join(name for name in ("heads_off", "load_minilm", "run_encoder") if f"{name}(" in text)
-        imports.append(f"from attnviz.models import {used}")
-        if "heads_in(" in text:
-            imports.append("from attnviz.picks import heads_in")
+    for module, functions in FUNCTIONS.items():
+        used = [name for name in functions if f"{name}(" in text]
+        if used:
+            imports.append(f"from {module} import {', '.join(used)}")
     return "\n".join([*imports, "", text]) + "\n"
+
+
+def _found(scenario: Scenario, view: str) -> str:
+    is_trained = scenario.input == "trained"
+    layers = "traces" if is_trained and scenario.scope == "all" else "[trace]"
+    maps = f"[mean_maps(one).weights for one in {f'traces[: {scenario.layer + 1}]' if is_trained else '[trace]'}]"
+    measure = _spec("METRICS", scenario.measure)
+    lines = {
+        "alike": f'SIMILARITIES["{scenario.similarity.name}"].function({layers})  # .pairs (head, head), .uniform',
+        "measure": f"measured(trace, {measure})  # .values (head, query), .uniform"
+        if layers == "[trace]"
+        else f"[measured(one, {measure}) for one in traces]  # one a layer",
+        "roles": "roles_of(trace, survey(trace))  # one a head",
+        "rank": "layer_spectra(trace)  # .scores, .weights, .uniform",
+        "removal": f"leave_one_out(written(trace, {scenario.stand_in!r}))  # .relative, .cosine of each head",
+        "adaptive": f"adaptive(written(trace), {scenario.kept_share!r}, {scenario.gate_by!r})  # .keeps (head, query)",
+        "number": "sweep(config)  # .points",
+        "lines": "strongest_links(trace, range(trace.n_heads), 2000)  # .head, .query, .key, .weight",
+        "rollout": f"rollout({maps})[-1]  # (query, input token)",
+        "flow": f"flow({maps}, {scenario.query})  # of each input token",
+        "table": "[measured(trace, entry.spec()) for entry in METRICS]",
+    }
+    return lines[scenario.layers_view if view == "layers" else view]
 
 
 def _made(scenario: Scenario) -> list[str]:

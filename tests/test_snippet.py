@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 
 from attnviz.errors import NothingYetError
 from attnviz.metrics import measured
-from attnviz.registries import MASKS, METRICS, POSITIONS
-from attnviz.scenario import Scenario
+from attnviz.metrics.adaptive import adaptive
+from attnviz.metrics.contribution import leave_one_out, written
+from attnviz.metrics.flow import flow
+from attnviz.metrics.links import strongest_links
+from attnviz.metrics.rollout import mean_maps, rollout
+from attnviz.metrics.spectra import layer_spectra
+from attnviz.registries import MASKS, METRICS, POSITIONS, SIMILARITIES
+from attnviz.scenario import HEADS_VIEWS, LAYERS_VIEWS, Scenario
 from attnviz.snippet import snippet
 from attnviz.ui import compute
 from tests.strategies import configs, specs
@@ -21,9 +27,9 @@ from tests.strategies import configs, specs
 MEASURES = st.sampled_from(METRICS.names()).flatmap(lambda name: specs(METRICS[name]))
 
 
-def results(scenario: Scenario, *, has_measure: bool = True) -> dict[str, Any]:
+def results(scenario: Scenario, view: str = "measure") -> dict[str, Any]:
     names: dict[str, Any] = {}
-    exec(compile(snippet(scenario, has_measure=has_measure), "snippet", "exec"), names)
+    exec(compile(snippet(scenario, view), "snippet", "exec"), names)
     return names
 
 
@@ -91,7 +97,7 @@ def test_the_program_of_the_trained_model_computes_the_same_layer(chosen: dict[s
 def test_of_a_long_trace_one_row_is_computed() -> None:
     scenario = Scenario(input="vectors", n_tokens=1200, n_heads=2, d_model=8, head=1, query=700)
 
-    found = results(scenario, has_measure=False)
+    found = results(scenario, "")
 
     row, allowed = compute.shown_layer(scenario).layer.trace.row(1, 700)
     np.testing.assert_array_equal(found["row"], row)
@@ -101,7 +107,7 @@ def test_of_a_long_trace_one_row_is_computed() -> None:
 def test_only_what_is_not_usual_is_written_and_only_what_is_used_imported() -> None:
     scenario = Scenario(text="to be", position=POSITIONS["alibi"].spec(slope=2.0), mask=MASKS["causal"].spec())
 
-    assert snippet(scenario, has_measure=False) == (
+    assert snippet(scenario) == (
         "from attnviz import MASKS, POSITIONS, AttentionConfig, attend\n"
         "\n"
         "config = AttentionConfig(\n"
@@ -116,4 +122,42 @@ def test_only_what_is_not_usual_is_written_and_only_what_is_used_imported() -> N
 
 def test_without_a_word_there_is_no_program() -> None:
     with pytest.raises(NothingYetError):
-        snippet(Scenario(text=" "), has_measure=True)
+        snippet(Scenario(text=" "), "measure")
+
+
+def test_the_program_of_a_view_computes_its_numbers() -> None:
+    shown = compute.shown_layer(Scenario())
+    trace, layer = shown.layer.trace, shown.layer
+    found = {view: results(Scenario(query=5), view)["found"] for view in HEADS_VIEWS if view != "layers"}
+
+    np.testing.assert_array_equal(found["alike"].pairs, SIMILARITIES["cosine"].function([trace]).pairs)
+    np.testing.assert_array_equal(found["measure"].values, layer.survey().measures["entropy"])
+    assert found["roles"] == layer.found_roles()
+    np.testing.assert_array_equal(found["rank"].scores.values, layer_spectra(trace).scores.values)
+    assert [one.relative for one in found["removal"]] == [one.relative for one in leave_one_out(written(trace))]
+    np.testing.assert_array_equal(found["adaptive"].keeps, adaptive(written(trace), 0.8, "query").keeps)
+    assert [point.n_heads for point in found["number"].points] == [1, 2, 4, 8, 16, 32, 64]
+    assert len(found["table"]) == len(METRICS)
+
+
+@pytest.mark.parametrize("view", LAYERS_VIEWS)
+def test_the_program_of_attention_across_layers_computes_its_numbers(view: str) -> None:
+    scenario = Scenario(layers_view=view, query=2)
+    trace = compute.shown_layer(scenario).layer.trace
+    found = results(scenario, "layers")["found"]
+
+    right = {
+        "lines": lambda: strongest_links(trace, range(8), 2000).weight,
+        "rollout": lambda: rollout([mean_maps(trace).weights])[-1],
+        "flow": lambda: flow([mean_maps(trace).weights], 2),
+    }[view]()
+    np.testing.assert_array_equal(found.weight if view == "lines" else found, right)
+
+
+@pytest.mark.model
+def test_the_program_of_all_layers_computes_them_all() -> None:
+    scenario = Scenario(input="trained", scope="all", layer=2, layers_view="rollout")
+
+    assert results(scenario, "alike")["found"].pairs.shape == (72, 72)
+    assert len(results(scenario, "measure")["found"]) == 6
+    assert results(scenario, "layers")["found"].shape == (13, 13)

@@ -10,6 +10,8 @@ from attnviz.snippet import snippet
 
 def in_python(scenario: Scenario) -> None:
     """A folded program that computes what is on screen; written when it is opened."""
+    if scenario.heads_view == "number" and scenario.input == "trained":
+        return
     folded = st.expander("Reproduce in Python", key="reproduce", on_change="rerun")
     if folded.open:
-        folded.code(snippet(scenario, has_measure=scenario.heads_view == "measure"), language="python", wrap_lines=True)
+        folded.code(snippet(scenario, scenario.heads_view), language="python", wrap_lines=True)
