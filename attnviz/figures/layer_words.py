@@ -26,7 +26,10 @@ def lines_answer(links: Links, of_query: Links, query: int, query_tokens: Tokens
     most = max(1, links.n_links // 10) if is_whole else links.count
     share, even = links.share_of_mass(most), links.uniform_share(most)
     if is_whole:
-        those = f"All {counted(links.n_links, 'link')} are drawn; the strongest {grouped(most)} hold"
+        some = "holds" if most == 1 else f"{grouped(most)} hold"
+        those = f"All {counted(links.n_links, 'link')} are drawn; the strongest {some}"
+    elif most == 1:
+        those = f"The strongest of {grouped(links.n_links)} links holds"
     else:
         those = f"The {grouped(most)} strongest of {grouped(links.n_links)} links hold"
     stands_out = "; no link stands out" if share < NO_BETTER * even else ""
@@ -162,7 +165,8 @@ def flow_caption(n_tokens: int, n_layers: int, n_shown: int) -> str:
     return (
         f"flow = largest flow from the query to an input token through edges of capacity {1 - RESIDUAL:g} W + "
         f"{RESIDUAL:g} I, from 0 to 1, each token by itself, to within {error}; "
-        "W is the mean over the heads. It is never less than the rollout, which sends attention on in fixed shares."
+        "W is the mean over the heads; values, W_O and the feed-forward part are left out. It is never less than "
+        "the rollout, which sends attention on in fixed shares."
         f"{some} Source: Abnar & Zuidema 2020, section 4."
     )
 

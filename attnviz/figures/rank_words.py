@@ -63,6 +63,9 @@ def ranks_answer(scores: PerHead, weights: PerHead, uniform: UniformPerHead, mos
     n_heads = int(both.sum())
     raised, lowered = (int((sign * (weights - scores)[both] > SAME).sum()) for sign in (1, -1))
     means = [significant(float(values[both].mean())) for values in (scores, weights)]
+    if not raised and not lowered:
+        same = f"The softmax leaves the effective rank of all heads as it is: {means[0]} on average"
+        return f"{same}; a uniform head has {even}."
     verb, count, other = ("raises", raised, lowered) if raised >= lowered else ("lowers", lowered, raised)
     others = f", and {'lowers' if verb == 'raises' else 'raises'} that of {grouped(other)}" if other else ""
     return (

@@ -92,7 +92,7 @@ def takeover_words(found: Takeover | None, head: int, change: float) -> str:
         says = f"and leaves a change of {percent(found.left)} where removing alone gives {percent(change)}"
     return (
         f"Nearest to taking over for head {head} is head {found.head}: it would do so with what it writes multiplied "
-        f"by {significant(found.factor)}, {says} (an equal head: 2.00, without loss)."
+        f"by {significant(found.factor)}, {says} (a head that writes the same: by 2.00, and nothing changes)."
     )
 
 

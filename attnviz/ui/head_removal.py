@@ -129,7 +129,7 @@ def _switched_off(found: Removed, scenario: Scenario, shown: Shown, intact: Show
         words.append(removal_words.off_words(change, gates.removed, scenario.stand_in))
     if scenario.input == "trained" and any(trace.gates is not None for trace in shown.run.traces):
         words.append(
-            f"In all layers together, they change the embedding of the text by {_embedding_change(shown, intact)} "
+            f"All heads that are off together change the embedding of the text by {_embedding_change(shown, intact)} "
             "(1 − cosine)."
         )
     if any(words):

@@ -46,7 +46,7 @@ def test_where_all_links_are_drawn_the_strongest_tenth_is_told() -> None:
     trace = trace_of(np.full((2, 3, 3), 1 / 3), tokens=TOKENS)
 
     assert lines_answer(trace, 100, query=0).startswith(
-        "All 18 links are drawn; the strongest 1 hold 5.56 % of the attention"
+        "All 18 links are drawn; the strongest holds 5.56 % of the attention"
     )
 
 

@@ -122,7 +122,7 @@ def test_all_heads_of_the_model_are_measured_at_once_for_a_short_text(open_app: 
     assert sent.header["answer"].startswith("Missed most: head 5.11, 0.144.")
     assert sent.trace()["z"].shape == (6, 12)
     assert (sent.trace(1)["x"].tolist(), sent.trace(1)["y"].tolist()) == ([3.0], [5.0])
-    assert "they change the embedding of the text by 0.081" in sentences(app)
+    assert "All heads that are off together change the embedding of the text by 0.081" in sentences(app)
 
 
 def test_of_a_longer_text_all_heads_are_measured_when_that_is_asked_for(open_app: Opener) -> None:
