@@ -85,3 +85,19 @@ def sink_mass(rows: Rows) -> PerQuery:
     columns = np.clip(sinks - rows.keys[0], 0, len(rows.keys) - 1)
     on_sink = np.take_along_axis(weights, columns[:, None, None], axis=2)[..., 0].astype(np.float64)
     return where_defined(np.where(inside[:, None], on_sink, 0.0), rows)
+
+
+@METRICS.register(
+    label="Diagonality",
+    group="Place",
+    source="Zhang et al. 2021 (usefulness of self-attention for speech recognition), section 3",
+    formula="Σ w · (1 − |q − k| / n), over n keys",
+)
+def diagonality(rows: Rows) -> PerQuery:
+    """How close a query's attention stays to its own place: 1 on itself, near 0 at the other end of a long text.
+
+    Notes
+    -----
+    The share of the attention that is at most r places away, as a mean over r = 0, 1, … n − 1.
+    """
+    return mean_of_offset(rows, lambda offsets: 1 - np.abs(offsets) / rows.n_k)

@@ -106,6 +106,7 @@ def uniform_by_hand(name: str, row: list[bool], place: int) -> float:
         "keys_for_most": math.ceil(Fraction(9, 10) * len(keys)),
         "gini": 0.0,
         "hoyer": 0.0,
+        "diagonality": sum(1 - abs(place - key) / len(row) for key in keys) / len(keys),
         "distance_back": sum(place - key for key in keys) / len(keys),
         "entropy": math.log2(len(keys)),
         "entropy_nats": math.log(len(keys)),

@@ -21,6 +21,7 @@ from attnviz.metrics.patterns import (
     normalised_entropy,
     top_mass,
 )
+from attnviz.metrics.places import diagonality
 from attnviz.metrics.spread import sum_of_squares
 from attnviz.registries import METRICS, POSITIONS
 from tests.figures.traces import trace_of
@@ -226,3 +227,12 @@ def test_the_mean_over_queries_leaves_out_those_without_a_value() -> None:
     values = np.array([[np.nan, 1.0, 3.0], [np.nan, np.nan, np.nan], [0.0, 0.0, 6.0]])
 
     np.testing.assert_array_equal(mean_over_queries(values), [2, np.nan, 2])
+
+
+def test_diagonality_is_the_mean_over_ranges_of_the_share_within_them() -> None:
+    weights = np.array([[[0.5, 0.3, 0.2], [0, 1.0, 0], [1.0, 0, 0]]])
+    rows = rows_of(weights, np.ones((1, 3, 3), dtype=bool))
+    away = np.abs(np.arange(3)[:, None] - np.arange(3))
+    within = [np.where(away <= reach, weights[0], 0).sum(axis=1) for reach in range(3)]
+
+    np.testing.assert_allclose(diagonality(rows)[0], np.mean(within, axis=0), rtol=0, atol=1e-12)
