@@ -54,8 +54,8 @@ def measure_panel(
     traces: list[dict[str, object]] = [
         _spread("all queries", low, high, heads, LIGHT.soft, 2),
         _spread("middle half of the queries", first, third, heads, LIGHT.soft, size),
-        _points("uniform over the allowed keys", means, heads, LIGHT.baseline, "line-ns-open", size + 5, unit),
-        _points("mean of the head", mean_over_queries(values), heads, LIGHT.mark, "circle", size, unit),
+        points_of_heads("uniform over the allowed keys", means, heads, LIGHT.baseline, "line-ns-open", size + 5, unit),
+        points_of_heads("mean of the head", mean_over_queries(values), heads, LIGHT.mark, "circle", size, unit),
     ]
     picture = layout(
         meta=Ticks(y=tuple(_named(head, roles) for head in range(n_heads)), strong=selected).to_meta(),
@@ -98,9 +98,10 @@ def _spread(
     }
 
 
-def _points(
+def points_of_heads(
     name: str, x: np.ndarray, heads: np.ndarray, colour: str, symbol: str, size: int, unit: str
 ) -> dict[str, object]:
+    """A point for each head, with its number and unit under the pointer."""
     return {
         "type": "scatter",
         "mode": "markers",

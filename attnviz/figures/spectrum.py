@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from attnviz.figures.labels import escaped
+from attnviz.figures.measure import points_of_heads
 from attnviz.figures.meta import Ticks
 from attnviz.figures.theme import LEGEND, LIGHT, axis, figure, layout
 from attnviz.metrics.spectra import UniformPerHead
@@ -163,9 +164,9 @@ def rank_panel(
     traces = [
         mark,
         change,
-        _points(UNIFORM, even, heads, LIGHT.baseline, "line-ns-open", size + 5),
-        _points(WEIGHTS, weights, heads, LIGHT.accent, "diamond", size),
-        _points(SCORES, scores, heads, LIGHT.mark, "circle", size),
+        points_of_heads(UNIFORM, even, heads, LIGHT.baseline, "line-ns-open", size + 5, "directions"),
+        points_of_heads(WEIGHTS, weights, heads, LIGHT.accent, "diamond", size, "directions"),
+        points_of_heads(SCORES, scores, heads, LIGHT.mark, "circle", size, "directions"),
     ]
     picture = layout(
         meta=Ticks(y=names, strong=selected).to_meta(),
@@ -182,15 +183,3 @@ def rank_panel(
         height=height,
     )
     return figure(traces, picture)
-
-
-def _points(name: str, x: PerHead, heads: PerHead, colour: str, symbol: str, size: int) -> dict[str, object]:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": name,
-        "x": x.astype(np.float32),
-        "y": heads,
-        "marker": {"color": colour, "symbol": symbol, "size": size, "line": {"width": 2, "color": colour}},
-        "hovertemplate": f"head %{{y}}: %{{x:.3g}} directions<extra>{name}</extra>",
-    }
