@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from attnviz.core.affine import Affine
+from attnviz.core.tiles import for_each
 from attnviz.core.trace import AttentionTrace
 from attnviz.metrics.alike import Alike, symmetric
 from attnviz.registries import SIMILARITIES
@@ -15,6 +16,7 @@ from attnviz.shapes import HeadPairs, PerHead
 
 Matrices = Float[np.ndarray, "head d_model column"]
 Spaces = Float[np.ndarray, "head d_model rank"]
+HEADS_AT_ONCE = 4
 FORMULA = "mean of Σ cos² θ / min(r₁, r₂) over both matrices, θ the principal angles between spaces of r dimensions"
 
 
@@ -97,10 +99,14 @@ def overlaps(matrices: Matrices) -> tuple[HeadPairs, PerHead]:
     bases, ranks = _bases(matrices)
     n_heads, d_model, width = bases.shape
     side = np.ascontiguousarray(bases.transpose(1, 0, 2)).reshape(d_model, n_heads * width)
-    upper = np.zeros((n_heads, n_heads))
-    for head in range(n_heads):
+
+    def with_later(head: int) -> PerHead:
         angles = bases[head].T @ side[:, head * width :]
-        upper[head, head:] = np.square(angles).reshape(width, n_heads - head, width).sum(axis=(0, 2))
+        return np.square(angles, out=angles).reshape(width, n_heads - head, width).sum(axis=(0, 2))
+
+    upper = np.zeros((n_heads, n_heads))
+    for head, common in enumerate(for_each(with_later, range(n_heads), n_heads * bases.size)):
+        upper[head, head:] = common
     least = np.minimum.outer(ranks, ranks)
     overlap = np.minimum(symmetric(upper) / np.maximum(least, 1), 1.0)
     overlap[np.logical_and.outer(ranks == 0, ranks == 0)] = 1.0
@@ -110,7 +116,14 @@ def overlaps(matrices: Matrices) -> tuple[HeadPairs, PerHead]:
 
 def _bases(matrices: Matrices) -> tuple[Spaces, PerHead]:
     """An orthonormal basis of each column space, filled up with zeros, and its dimensions."""
-    bases, sizes, _ = np.linalg.svd(matrices.astype(np.float64), full_matrices=False)
+
+    def of_some(start: int) -> tuple[Spaces, Float[np.ndarray, "head rank"]]:
+        some = matrices[start : start + HEADS_AT_ONCE].astype(np.float64)
+        bases, sizes, _ = np.linalg.svd(some, full_matrices=False)
+        return bases, sizes
+
+    parts = list(for_each(of_some, range(0, len(matrices), HEADS_AT_ONCE), len(matrices) * matrices.size))
+    bases, sizes = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
     rounding = max(matrices.shape[1:]) * np.finfo(matrices.dtype).eps
     is_there = sizes > rounding * sizes.max(axis=1, keepdims=True, initial=0.0)
     ranks = is_there.sum(axis=1)
