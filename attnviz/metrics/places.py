@@ -90,7 +90,7 @@ def sink_mass(rows: Rows) -> PerQuery:
 @METRICS.register(
     label="Diagonality",
     group="Place",
-    source="Zhang et al. 2021 (usefulness of self-attention for speech recognition), section 3",
+    source="Zhang et al. 2021 (diagonality); in this form Shim et al. 2022 (cumulative attention diagonality)",
     formula="Σ w · (1 − |q − k| / n), over n keys",
 )
 def diagonality(rows: Rows) -> PerQuery:
