@@ -1,6 +1,6 @@
 """How long a change takes until it is painted, and what it costs the browser and the server.
 
-Run from the repository's root: `python benchmarks/browser.py [--only grid page bertviz circuitsvis visit]`.
+Run from the repository's root: `python benchmarks/browser.py [--only grid visit]`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count, cycle, repeat
+from urllib.parse import urlencode
 
 import report
 from driving import Sample, Server, Tab, app, chromium, first_visit, measure, open_tab, peer_scripts, warm, watchdog
@@ -27,7 +28,7 @@ PATIENCE_SECONDS = 60
 FEW_WEIGHTS = 1 << 20
 TEXT = "[data-testid=stMarkdown]"
 WHOLE_PAGE = 2400
-PARTS = ("grid", "page", "pages", "bertviz", "circuitsvis", "visit")
+PARTS = ("grid", "page", "pages", "trained", "bertviz", "circuitsvis", "visit")
 # Of each other page the view that a change of this control draws anew, and the key that changes it.
 PAGES = {
     "step by step": ("step_by_step", {"stage": "scale"}, "Sharpness", "ArrowRight"),
@@ -37,6 +38,14 @@ PAGES = {
     "positions, similarity": ("positions", {"position_view": "similarity"}, "Base", "ArrowUp"),
     "heads": ("heads", {}, "Sharpness", "ArrowRight"),
 }
+# 91 tokens of the trained model.
+PARAGRAPH = (
+    "The committee that met on Monday decided that the river bank would be cleaned before summer, because the children "
+    "who play there had found glass in the sand. The mayor said that the bank on Main Street had given money for it, "
+    "and that the work would begin when the water was low. A week later the first volunteers came with gloves and "
+    "bags, and the children came too. By evening they had filled forty bags and the sand was clean again."
+)
+TRAINED_LENGTH = 512
 seeds = count(1)
 
 
@@ -143,6 +152,18 @@ def pages(floor_server: Server) -> Iterator[dict[str, object]]:
             tab.close()
 
 
+def trained(floor_server: Server) -> Iterator[dict[str, object]]:
+    """Links of all 12 heads of the trained model over 512 tokens, from layer to layer: each layer seen before."""
+    chosen = {"text": PARAGRAPH * 8, "heads_view": "layers", "drawn": "all", "query": "8", "layer": "0"}
+    with app("app.py") as server, chromium() as browser:
+        floor = open_floor(browser, floor_server)
+        tab = open_tab(browser, server, "heads?" + urlencode({"input": "trained", **chosen}), control="Layer")
+        to_and_fro = cycle(["ArrowRight"] * 5 + ["ArrowLeft"] * 5)
+        warm(tab, to_and_fro, USUAL.warming, 2 * USUAL.seconds)
+        sample = measure(tab, to_and_fro, USUAL.measured, USUAL.seconds)
+        yield row("trained, links", "cached", 12, TRAINED_LENGTH, sample, floor)
+
+
 def peer(floor_server: Server, name: str) -> Iterator[dict[str, object]]:
     """A peer's picture; a length that does not come in time is not tried again with more heads."""
     lengths = PEER_LENGTHS
@@ -185,16 +206,27 @@ def visit(floor_server: Server) -> Iterator[dict[str, object]]:
             "visit: slider and number": (floor_server.address, TEXT),
             "visit: grid alone": (f"{grid_server.address}/{query(8, 64)}", "[data-painted]"),
             "visit: Playground": (product.address, "[data-painted]"),
+            "visit: 72 trained heads compared": (
+                f"{product.address}/heads",
+                "[data-figure=alike_matrix] [data-painted]",
+            ),
         }
         times: dict[str, list[tuple[float, float]]] = {name: [] for name in seen}
         for _ in range(8):
             for name, (address, selector) in seen.items():
-                times[name].append(first_visit(browser, address, selector))
+                times[name].append(first_visit(browser, address + unread(name), selector))
         for name, found in times.items():
             painted, cpu = (statistics.median(values) for values in zip(*found[1:], strict=True))
             made = {"part": name, "mode": "first", "painted_ms": painted, "main_thread_ms": cpu}
             print(report.line(made), flush=True)
             yield made
+
+
+def unread(name: str) -> str:
+    """For heads of the trained model a text that no visit before has asked for."""
+    if "trained" not in name:
+        return ""
+    return "?" + urlencode({"input": "trained", "scope": "all", "text": f"{PARAGRAPH} {next(seeds)}"})
 
 
 def main() -> None:
@@ -212,7 +244,7 @@ def main() -> None:
 
 
 def measured(part: str, floor: Server) -> Iterator[dict[str, object]]:
-    named = {"grid": grid, "page": page, "pages": pages, "visit": visit}
+    named = {"grid": grid, "page": page, "pages": pages, "trained": trained, "visit": visit}
     return named[part](floor) if part in named else peer(floor, part)
 
 
