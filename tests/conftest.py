@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from beartype import BeartypeConf
+from beartype.claw import beartype_packages
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
-install_import_hook("attnviz", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
+ROOT = Path(__file__).parents[1]
+SHAPES = ("jaxtyping", "attnviz.shapes")
+
+
+def modules(*, with_shapes: bool) -> list[str]:
+    """Names of the modules that have array shapes among their types, or of those that have none."""
+    found = [path for path in (ROOT / "attnviz").rglob("*.py") if path.name != "__init__.py"]
+    texts = {path: path.read_text(encoding="utf-8") for path in found}
+    return [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path, text in texts.items()
+        if any(word in text for word in SHAPES) == with_shapes
+    ]
+
+
+# The names of axes are bound anew with every call, which takes far longer than looking at the other types.
+install_import_hook(modules(with_shapes=True), "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
+beartype_packages(modules(with_shapes=False), conf=BeartypeConf(is_pep484_tower=True, claw_is_pep526=False))
 
 settings.register_profile(
     "quick",
