@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qsl
 
 from attnviz.core.config import check_groups, check_heads
 from attnviz.errors import AttnvizError, SettingError, broken_rule
@@ -54,10 +55,17 @@ def from_query(query: Mapping[str, str]) -> tuple[Scenario, list[str]]:
             problems.append(_named(name, error))
     problems += [f"`{shortened(name)}` is not a setting." for name in left]
     problems += _fit_heads(chosen)
+    problems += [f"`beside`: {problem}" for problem in _problems_beside(chosen.get("beside", ""))]
     asked = Scenario(**chosen)
     lowered = past_the_last(asked)
     problems += [too_far(name, chosen[name], used) for name, used in lowered.items() if name in chosen]
     return replace(asked, **lowered), problems
+
+
+def _problems_beside(link: str) -> list[str]:
+    """A sentence for each part of the setting to compare with that is ignored; none of a setting beside that one."""
+    asked = {name: text for name, text in parse_qsl(link, keep_blank_values=True) if name != "beside"}
+    return from_query(asked)[1] if asked else []
 
 
 def _named(name: str, error: AttnvizError) -> str:

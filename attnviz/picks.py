@@ -37,7 +37,7 @@ def heads_in(text: str) -> tuple[HeadAt, ...]:
         return ()
     if not WRITTEN.fullmatch(text):
         written = f'"{text[:20]}{"…" if len(text) > 20 else ""}"'
-        raise SettingError(broken_rule("heads", "must be heads with commas between them", written, "Try 3, 5.11."))
+        raise SettingError(broken_rule("removed", "must be heads with commas between them", written, "Try 3, 5.11."))
     found: set[HeadAt] = set()
     for part in text.split(","):
         layer, _, head = part.strip().rpartition(".")

@@ -10,12 +10,13 @@ from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, get_args, get_type_hints
 
-from attnviz import picks
+from attnviz import named, picks
 from attnviz.core.config import AttentionConfig, check_groups, check_heads, divisors
 from attnviz.core.text import numbered, words_of
 from attnviz.errors import NothingYetError, SettingError, broken_rule
 from attnviz.masks.lists import LONGEST_TEXT, whole_numbers
 from attnviz.menu import Menu
+from attnviz.metrics.roles import ROLES
 from attnviz.registries import MASKS, METRICS, POSITIONS, SIMILARITIES
 from attnviz.registry import Annotated, Choice, Param, Range, Spec, Text, format_value
 from attnviz.shapes import Tokens
@@ -42,8 +43,10 @@ STEP_VIEWS = ("row", "what_if", "scaling")
 MASK_VIEWS = ("together", "gallery", "depth", "polarity", "order", "code")
 HEADS_VIEWS = ("alike", "measure", "roles", "rank", "removal", "adaptive", "number", "layers", "table")
 LAYERS_VIEWS = ("lines", "rollout", "flow")
+TABLE_COLUMNS = ("layer", "head", "role", "measure", "value", "baseline", "unit", "source")
 POSITION_VIEWS = ("effect", "similarity", "shuffled", "beyond")
 D_MODELS = (2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
+DOMAINS: dict[str, Range | Choice | Text | Menu | None] = {}
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,10 @@ class Scenario:
         Share of the output that the fewest heads are to hold, for each query or for all together.
     layers_view, drawn
         What is shown across layers, and whose lines: `head`, the chosen one, or `all` of its layer.
+    table_layers, table_heads, table_measures, table_roles
+        Which rows of the table of all measures are shown, each of these empty for all.
+    sort_by, is_descending
+        The column that it is sorted by, and whether from the last to the first.
     scale, shared_scale
         Colours, and whether all heads share one range.
     hidden, row_scale, log_scale
@@ -134,13 +141,19 @@ class Scenario:
     similarity: Annotated[Spec, Menu(SIMILARITIES)] = field(default_factory=lambda: SIMILARITIES["cosine"].spec())
     other_layer: Annotated[int, Range(0, 63)] = 0
     other: Annotated[int, Range(-1, 2047)] = -1
-    beside: Annotated[str, Text(MAX_CHARACTERS)] = ""
+    beside: Annotated[str, named.settings_of("beside", DOMAINS, MAX_CHARACTERS)] = ""
     removed: Annotated[str, Text(picks.LONGEST, picks.heads_in, ("3", "0, 5.11"))] = ""
     stand_in: Annotated[str, Choice(("zero", "mean"))] = "zero"
     kept_share: Annotated[float, Range(0.05, 1, step=0.05)] = 0.8
     gate_by: Annotated[str, Choice(("query", "sentence"))] = "query"
     layers_view: Annotated[str, Choice(LAYERS_VIEWS)] = "lines"
     drawn: Annotated[str, Choice(("head", "all"))] = "all"
+    table_layers: Annotated[str, Text(named.LONGEST, whole_numbers("table_layers", 0, 63), ("0", "1, 5"))] = ""
+    table_heads: Annotated[str, Text(picks.LONGEST, whole_numbers("table_heads", 0, 2047), ("0", "3, 11"))] = ""
+    table_measures: Annotated[str, named.names_of("table_measures", METRICS.names)] = ""
+    table_roles: Annotated[str, named.names_of("table_roles", ROLES)] = ""
+    sort_by: Annotated[str, Choice(TABLE_COLUMNS)] = "layer"
+    is_descending: Annotated[bool, None] = False
     scale: Annotated[str, Choice(("single hue", "viridis", "cividis"))] = "single hue"
     shared_scale: Annotated[bool, None] = True
     hidden: Annotated[str, Text(LONGEST_TEXT, whole_numbers("hidden", 0, LONGEST - 1), ("0", "0, 12"))] = ""
@@ -222,7 +235,6 @@ class Scenario:
         return dict(_link_parts(self))
 
 
-DOMAINS: dict[str, Range | Choice | Text | Menu | None] = {}
 PARAMS: dict[str, Param] = {}
 for _name, _hint in get_type_hints(Scenario, include_extras=True).items():
     _kind, DOMAINS[_name] = get_args(_hint)

@@ -9,6 +9,9 @@ from typing import Any
 from attnviz.core.config import AttentionConfig
 from attnviz.core.layer import MOST_KEPT
 from attnviz.core.text import Numbered
+from attnviz.masks.lists import numbers_in
+from attnviz.metrics.pooling import MOST_HEADS
+from attnviz.named import names_in
 from attnviz.picks import heads_as_text, heads_in, heads_within
 from attnviz.registries import MASKS, METRICS, POSITIONS, SIMILARITIES
 from attnviz.registry import Registry, Spec
@@ -23,14 +26,17 @@ REGISTRIES: dict[str, Registry[..., Any]] = {
 OF_ALL_HEADS = ("removal", "adaptive")
 """Views that show what the layer is with all heads on."""
 FUNCTIONS = {
+    "attnviz.chosen_rows": ("Rows", "chosen_rows", "in_order", "table_of"),
     "attnviz.metrics": ("roles_of", "survey"),
     "attnviz.metrics.adaptive": ("adaptive",),
     "attnviz.metrics.contribution": ("leave_one_out", "written"),
     "attnviz.metrics.flow": ("flow",),
     "attnviz.metrics.links": ("strongest_links",),
+    "attnviz.metrics.paths": ("strongest_routes",),
     "attnviz.metrics.rollout": ("mean_maps", "rollout"),
     "attnviz.metrics.spectra": ("layer_spectra",),
     "attnviz.metrics.sweep": ("sweep",),
+    "attnviz.metrics.viewing": ("View",),
     "attnviz.models": ("heads_off", "load_minilm", "run_encoder"),
     "attnviz.picks": ("heads_in",),
 }
@@ -60,6 +66,8 @@ def snippet(scenario: Scenario, view: str = "") -> str:
     body = _trained(shown) if shown.input == "trained" else _made(shown)
     if view:
         body.append(f"found = {_found(shown, view)}")
+    if view == "layers" and shown.layers_view == "rollout" and shown.input == "trained":
+        body.append(f"routes = strongest_routes({_maps(shown)}, {shown.query})  # .paths, .share")
     text = "\n".join(body)
     names = [name for name in REGISTRIES if re.search(rf"\b{name}\b", text)]
     names += [name for name in ("AttentionConfig", "attend", "measured") if f"{name}(" in text]
@@ -74,24 +82,69 @@ def snippet(scenario: Scenario, view: str = "") -> str:
 def _found(scenario: Scenario, view: str) -> str:
     is_trained = scenario.input == "trained"
     layers = "traces" if is_trained and scenario.scope == "all" else "[trace]"
-    maps = f"[mean_maps(one).weights for one in {f'traces[: {scenario.layer + 1}]' if is_trained else '[trace]'}]"
+    maps = _maps(scenario)
     measure = _spec("METRICS", scenario.measure)
+    gate = f"{scenario.kept_share!r}, {scenario.gate_by!r}"
     lines = {
         "alike": f'SIMILARITIES["{scenario.similarity.name}"].function({layers})  # .pairs (head, head), .uniform',
         "measure": f"measured(trace, {measure})  # .values (head, query), .uniform"
         if layers == "[trace]"
         else f"[measured(one, {measure}) for one in traces]  # one a layer",
-        "roles": "roles_of(trace, survey(trace))  # one a head",
-        "rank": "layer_spectra(trace)  # .scores, .weights, .uniform",
+        "roles": "roles_of(trace, survey(trace))  # one a head"
+        if layers == "[trace]"
+        else "[roles_of(one, survey(one)) for one in traces]  # one a layer",
+        "rank": "layer_spectra(trace)  # .scores, .weights, .uniform"
+        if layers == "[trace]"
+        else "[layer_spectra(one, len(traces) * one.n_heads) for one in traces]  # one a layer",
         "removal": f"leave_one_out(written(trace, {scenario.stand_in!r}))  # .relative, .cosine of each head",
-        "adaptive": f"adaptive(written(trace), {scenario.kept_share!r}, {scenario.gate_by!r})  # .keeps (head, query)",
+        "adaptive": f"adaptive(written(trace), {gate})  # .keeps (head, query)"
+        if layers == "[trace]"
+        else f"[adaptive(written(one), {gate}) for one in traces]  # one a layer",
         "number": "sweep(config)  # .points",
-        "lines": "strongest_links(trace, range(trace.n_heads), 2000)  # .head, .query, .key, .weight",
+        "lines": _links(scenario),
         "rollout": f"rollout({maps})[-1]  # (query, input token)",
         "flow": f"flow({maps}, {scenario.query})  # of each input token",
-        "table": "[measured(trace, entry.spec()) for entry in METRICS]",
+        "table": _table(scenario),
     }
     return lines[scenario.layers_view if view == "layers" else view]
+
+
+def _table(scenario: Scenario) -> str:
+    """The rows of the table of all measures that are asked for, in the order that is asked for."""
+    is_all = scenario.input == "trained" and scenario.scope == "all"
+    picked = {
+        "layers": _numbers(scenario.table_layers) if is_all else (),
+        "heads": _numbers(scenario.table_heads),
+        "measures": names_in(scenario.table_measures),
+        "roles": names_in(scenario.table_roles),
+    }
+    rows = ", ".join(f"{name}={values!r}" for name, values in picked.items() if values)
+    layers = (
+        "dict(enumerate(traces))" if is_all else f"{{{scenario.layer if scenario.input == 'trained' else 0}: trace}}"
+    )
+    table = f"chosen_rows(table_of({layers}), Rows({rows}))" if rows else f"table_of({layers})"
+    order = f"{scenario.sort_by!r}{', is_descending=True' if scenario.is_descending else ''}"
+    return f"in_order({table}, {order})  # a row a head and measure"
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(sorted(set(numbers_in(text)))) if text.strip() else ()
+
+
+def _maps(scenario: Scenario) -> str:
+    layers = f"traces[: {scenario.layer + 1}]" if scenario.input == "trained" else "[trace]"
+    return f"[mean_maps(one).weights for one in {layers}]"
+
+
+def _links(scenario: Scenario) -> str:
+    heads, first = "range(trace.n_heads)", scenario.head // MOST_HEADS * MOST_HEADS
+    if scenario.drawn == "head":
+        heads = f"range({scenario.head}, {scenario.head + 1})"
+    elif scenario.input != "trained" and scenario.n_heads > MOST_HEADS:
+        heads = f"range({first}, {min(first + MOST_HEADS, scenario.n_heads)})"
+    keys = tuple(sorted(set(numbers_in(scenario.hidden)))) if scenario.hidden else ()
+    view = f", view=View({keys!r})" if keys else ""
+    return f"strongest_links(trace, {heads}{view}).holding(0.9)  # .head, .query, .key, .weight"
 
 
 def _made(scenario: Scenario) -> list[str]:

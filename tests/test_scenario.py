@@ -213,6 +213,17 @@ def test_a_bad_part_of_a_link_is_named_and_its_field_left_at_the_default(link: d
     assert scenario == Scenario()
 
 
+def test_of_a_setting_to_compare_with_what_means_nothing_is_told_and_another_one_inside_it_is_left_out() -> None:
+    scenario, problems = from_query({"beside": "n_heads=3&seed=1", "seed": "3"})
+    assert scenario == Scenario(beside="n_heads=3&seed=1", seed=3)
+    assert problems == [
+        f"`beside`: {HEADS_SENTENCE.replace('32', '64').replace('16 or', '16, 32 or')} Shown with n_heads=2."
+    ]
+
+    deep = ("beside=" * MAX_CHARACTERS)[: MAX_CHARACTERS - 1]
+    assert from_query({"beside": deep, "seed": "3"}) == (Scenario(beside=deep, seed=3), [])
+
+
 def test_an_entry_is_kept_where_only_some_of_its_parameters_are_bad() -> None:
     link = {"sparsity": "sliding_window", "sparsity.window": "0", "sparsity.a": "1", "sparsity.b": "2", "seed.c": "3"}
 

@@ -18,6 +18,7 @@ from attnviz.metrics.flow import flow
 from attnviz.metrics.links import strongest_links
 from attnviz.metrics.rollout import mean_maps, rollout
 from attnviz.metrics.spectra import layer_spectra
+from attnviz.metrics.viewing import View
 from attnviz.registries import MASKS, METRICS, POSITIONS, SIMILARITIES
 from attnviz.scenario import HEADS_VIEWS, LAYERS_VIEWS, Scenario
 from attnviz.snippet import snippet
@@ -137,7 +138,21 @@ def test_the_program_of_a_view_computes_its_numbers() -> None:
     assert [one.relative for one in found["removal"]] == [one.relative for one in leave_one_out(written(trace))]
     np.testing.assert_array_equal(found["adaptive"].keeps, adaptive(written(trace), 0.8, "query").keeps)
     assert [point.n_heads for point in found["number"].points] == [1, 2, 4, 8, 16, 32, 64]
-    assert len(found["table"]) == len(METRICS)
+    assert found["table"].shape == (8 * len(METRICS), 9)
+
+
+def test_the_program_of_the_table_gives_the_rows_that_are_asked_for_in_their_order() -> None:
+    chosen = {"table_heads": "5, 1", "table_measures": "gini, entropy", "sort_by": "value", "is_descending": True}
+
+    found = results(Scenario(**chosen), "table")["found"]
+
+    survey = compute.shown_layer(Scenario()).layer.survey()
+    means = {head: float(survey.measures["entropy"][head].mean()) for head in (1, 5)}
+    entropy = found[found["name"] == "entropy"]
+    assert entropy["head"].tolist() == [5, 1]
+    assert entropy["value"].tolist() == pytest.approx([means[5], means[1]])
+    assert sorted(found["name"]) == ["entropy"] * 2 + ["gini"] * 2
+    assert found["value"].is_monotonic_decreasing
 
 
 @pytest.mark.parametrize("view", LAYERS_VIEWS)
@@ -147,11 +162,32 @@ def test_the_program_of_attention_across_layers_computes_its_numbers(view: str) 
     found = results(scenario, "layers")["found"]
 
     right = {
-        "lines": lambda: strongest_links(trace, range(8), 2000).weight,
+        "lines": lambda: strongest_links(trace, range(8)).holding(0.9).weight,
         "rollout": lambda: rollout([mean_maps(trace).weights])[-1],
         "flow": lambda: flow([mean_maps(trace).weights], 2),
     }[view]()
     np.testing.assert_array_equal(found.weight if view == "lines" else found, right)
+
+
+def test_the_program_of_the_lines_draws_the_chosen_head_without_hidden_keys() -> None:
+    scenario = Scenario(heads_view="layers", drawn="head", head=3, hidden="4, 0, 4")
+    trace = compute.shown_layer(scenario).layer.trace
+
+    found = results(scenario, "layers")["found"]
+
+    right = strongest_links(trace, range(3, 4), view=View((0, 4))).holding(0.9)
+    np.testing.assert_array_equal(found.weight, right.weight)
+    assert not set(found.key.tolist()) & {0, 4}
+
+
+def test_the_program_of_the_lines_of_many_heads_takes_the_block_around_the_chosen_one() -> None:
+    scenario = Scenario(layers_view="lines", n_heads=128, d_model=128, head=70)
+    trace = compute.shown_layer(scenario).layer.trace
+
+    found = results(scenario, "layers")["found"]
+
+    np.testing.assert_array_equal(found.weight, strongest_links(trace, range(64, 128)).holding(0.9).weight)
+    assert set(found.head.tolist()) <= set(range(64, 128))
 
 
 @pytest.mark.model
@@ -160,4 +196,15 @@ def test_the_program_of_all_layers_computes_them_all() -> None:
 
     assert results(scenario, "alike")["found"].pairs.shape == (72, 72)
     assert len(results(scenario, "measure")["found"]) == 6
-    assert results(scenario, "layers")["found"].shape == (13, 13)
+    layers = compute.shown_layer(scenario).run.layers
+    assert results(scenario, "roles")["found"] == [layer.found_roles() for layer in layers]
+    for found, layer in zip(results(scenario, "rank")["found"], layers, strict=True):
+        np.testing.assert_array_equal(found.weights.values, layer_spectra(layer.trace).weights.values)
+    for found, layer in zip(results(scenario, "adaptive")["found"], layers, strict=True):
+        np.testing.assert_array_equal(found.keeps, adaptive(written(layer.trace), 0.8, "query").keeps)
+    table = results(replace(scenario, table_layers="1, 4", table_measures="gini"), "table")["found"]
+    assert table[["layer", "head"]].to_numpy().tolist() == [[layer, head] for layer in (1, 4) for head in range(12)]
+    across = results(scenario, "layers")
+    assert across["found"].shape == (13, 13)
+    assert across["routes"].paths[0].tokens[-1] == scenario.query
+    assert len(across["routes"].paths[0].tokens) == 4

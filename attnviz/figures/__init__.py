@@ -10,7 +10,7 @@ from attnviz.figures.alike_matrix import alike_matrix
 from attnviz.figures.arrays import array_pictures
 from attnviz.figures.difference import difference_map
 from attnviz.figures.flow import flow_bars
-from attnviz.figures.gates import cost_lines, gate_map
+from attnviz.figures.gates import cost_lines, gate_map, layer_bars
 from attnviz.figures.grid import head_grid
 from attnviz.figures.groups import group_picture
 from attnviz.figures.head_map import head_map
@@ -19,10 +19,13 @@ from attnviz.figures.mask import keys_allowed, mask_heatmap, mask_row
 from attnviz.figures.measure import measure_panel
 from attnviz.figures.offsets import offset_bars
 from attnviz.figures.overview_map import layer_map
+from attnviz.figures.pair_map import pair_map
+from attnviz.figures.paths import path_picture
 from attnviz.figures.pattern import attention_heatmap
 from attnviz.figures.received import received_map
 from attnviz.figures.redundancy import similarity_matrix
 from attnviz.figures.removal import pruning_lines, removal_bars
+from attnviz.figures.role_overview import role_overview
 from attnviz.figures.roles import role_map
 from attnviz.figures.rollout import rollout_map
 from attnviz.figures.row import query_bars
@@ -44,16 +47,20 @@ __all__ = [
     "head_grid",
     "head_map",
     "keys_allowed",
+    "layer_bars",
     "layer_map",
     "mask_heatmap",
     "mask_row",
     "measure_panel",
     "offset_bars",
+    "pair_map",
+    "path_picture",
     "pruning_lines",
     "query_bars",
     "received_map",
     "removal_bars",
     "role_map",
+    "role_overview",
     "rollout_map",
     "score_bars",
     "similarity_matrix",

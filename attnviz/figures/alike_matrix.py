@@ -18,7 +18,7 @@ from attnviz.metrics.clustering import Tree, brackets
 from attnviz.numbers import significant
 from attnviz.shapes import MapPart
 
-GAP_SHARE, UNIFORM_SHARE, TREE_SHARE, TOP_SHARE = 0.03, 0.08, 0.22, 0.09
+GAP_SHARE, UNIFORM_SHARE, TREE_SHARE, TOP_SHARE = 0.03, 0.08, 0.28, 0.1
 
 
 @dataclass(frozen=True)
@@ -188,10 +188,10 @@ def _frames(places: _Places, row: int) -> list[dict[str, object]]:
 
 def _beside(tree: Tree | None, places: _Places, cut: float) -> list[dict[str, object]]:
     """The tree, and the words above it and above the uniform head."""
-    words: list[tuple[float, float, str]] = []
+    words: list[tuple[float, str, str]] = []
     traces: list[dict[str, object]] = []
     if places.has_uniform:
-        words.append((places.uniform.start - 0.5, 0.75, "baseline"))
+        words.append((places.uniform.stop - 0.5, "middle left", "baseline"))
     if tree is not None and places.has_tree:
         left, right = places.tree
         lines = brackets(tree)
@@ -221,7 +221,9 @@ def _beside(tree: Tree | None, places: _Places, cut: float) -> list[dict[str, ob
                     "hoverinfo": "skip",
                 }
             )
-        words.append((left, 0.25, f"tree to {significant(tree.height, 2)}"))
+        words.append((left, "middle right", "0"))
+        if tree.height:
+            words.append((right, "middle left", significant(tree.height, 2)))
     if words:
         traces.append(
             {
@@ -229,9 +231,9 @@ def _beside(tree: Tree | None, places: _Places, cut: float) -> list[dict[str, ob
                 "mode": "text",
                 "name": "words",
                 "x": np.array([place for place, _, _ in words], dtype=np.float32),
-                "y": np.array([-0.5 - places.top * share for _, share, _ in words], dtype=np.float32),
+                "y": np.full(len(words), -0.5 - places.top / 2, dtype=np.float32),
                 "text": [text for _, _, text in words],
-                "textposition": "middle right",
+                "textposition": [side for _, side, _ in words],
                 "textfont": {"size": 11, "color": LIGHT.muted},
                 "hoverinfo": "skip",
             }

@@ -11,7 +11,7 @@ from jaxtyping import Int
 from attnviz.core.trace import AttentionTrace
 from attnviz.figures.answers import quoted
 from attnviz.metrics.alike import Alike, closest
-from attnviz.metrics.clustering import Contrast, Plane, Tree
+from attnviz.metrics.clustering import Plane, Tree
 from attnviz.metrics.difference import Moved
 from attnviz.numbers import counted, percent, significant
 
@@ -116,35 +116,42 @@ def map_alt(plane: Plane, names: Sequence[str], selected: int) -> str:
     return f"{counted(len(names), 'head')} as points of a plane; head {names[selected]} is at {x}, {y}."
 
 
-def contrast_words(contrast: Contrast | None, maps: Alike, outputs: Alike, names: Sequence[str]) -> str:
-    """The pair that looks alike but writes different things, and the reverse, each with both numbers."""
-    if contrast is None:
-        return ""
-
-    def numbers(pair: tuple[int, int]) -> str:
-        cosine, cka = (number(float(alike.pairs[pair])) for alike in (maps, outputs))
-        return f"cosine of maps {cosine}, linear CKA of outputs {cka}"
-
-    same, other = (heads_named(*(names[head] for head in pair)) for pair in contrast)
-    return (
-        f"For how alike they look, {same} write the most different things: {numbers(contrast.same_maps)}. "
-        f"For how differently they look, {other} write the most alike: {numbers(contrast.same_outputs)}."
-    )
-
-
 def difference_answer(found: Moved, trace: AttentionTrace, names: tuple[str, str]) -> str:
     """How much attention is elsewhere, beside the uniform head, and where the difference is largest."""
     first, second = names
     if np.isnan(found.share):
         return "No query has a key that it may attend to."
-    if abs(found.difference) < TIE:
+    if found.share < TIE and abs(found.difference) < TIE:
         return f"No difference: {first} and {second} have the same weights."
-    query, key = quoted(trace.query_tokens[found.query]), quoted(trace.key_tokens[found.key])
-    more = "more" if found.difference > 0 else "less"
-    return (
+    answer = (
         f"{first[0].upper()}{first[1:]} has {percent(found.share)} of its attention on other keys than {second}, and "
-        f"{percent(found.uniform)} on other keys than a uniform head. The largest difference: query {found.query} "
-        f"{query} gives key {found.key} {key} {significant(abs(found.difference))} {more}."
+        f"{percent(found.uniform)} on other keys than a uniform head."
+    )
+    return f"{answer}{_alone(found, names)}{_largest(found, trace)}"
+
+
+def _alone(found: Moved, names: tuple[str, str]) -> str:
+    """How much of the attention is on keys that only one of the masks allows, beside a uniform head."""
+    sides = [
+        (found.first_alone, found.first_alone_uniform, *names),
+        (found.second_alone, found.second_alone_uniform, *reversed(names)),
+    ]
+    return "".join(
+        f" {own[0].upper()}{own[1:]} has {percent(alone)} on keys that are forbidden to {other} (a uniform head: "
+        f"{percent(even)})."
+        for alone, even, own, other in sides
+        if even > TIE
+    )
+
+
+def _largest(found: Moved, trace: AttentionTrace) -> str:
+    if abs(found.difference) < TIE:
+        return ""
+    query, key = quoted(trace.query_tokens[found.query]), quoted(trace.key_tokens[found.key])
+    where = " among the pairs that both may attend to" if found.first_alone_uniform + found.second_alone_uniform else ""
+    return (
+        f" The largest difference{where}: query {found.query} {query} gives key {found.key} {key} "
+        f"{significant(abs(found.difference))} {'more' if found.difference > 0 else 'less'}."
     )
 
 

@@ -101,16 +101,69 @@ def measure_answer(values: PerQuery, uniform: UniformPerQuery, roles: Sequence[s
     if np.isnan(means).all():
         return "It is not defined for any query of this setting."
     units = f" {unit}" if unit else ""
-    beside = (
-        f"a head that spreads its attention evenly over the allowed keys has {significant(float(np.nanmean(even)))}"
-    )
     most, least = int(np.nanargmax(means)), int(np.nanargmin(means))
+    each = np.broadcast_to(even, means.shape)
+    beside, own = baselines(each, (most, least), units)
     if means[most] - means[least] < TIE:
-        return f"Every head has {significant(float(means[most]))}{units}; {beside}."
+        who = "Every head" if len(means) > 1 else f"The only head, {named(0, roles)},"
+        return same_answer(who, float(means[most]), float(each[most]), beside, units)
     high, low = (
-        f"{named(head, roles)}{_tied(means, head)}, {significant(float(means[head]))}{units}" for head in (most, least)
+        f"{named(head, roles)}{_tied(means, head)}, {measured_number(float(means[head]))}{units}{baseline}"
+        for head, baseline in zip((most, least), own, strict=True)
     )
     return f"Most: {high}. Least: {low}. For comparison, {beside}."
+
+
+def same_answer(who: str, value: float, even: float, beside: str, units: str) -> str:
+    """What all heads have, beside the uniform one, or that the measure tells none of them apart."""
+    if abs(value - even) < TIE:
+        return (
+            f"{who} has {measured_number(value)}{units}, and so has a head that spreads its attention evenly over the "
+            "allowed keys: the measure tells nothing here."
+        )
+    return f"{who} has {measured_number(value)}{units}; {beside}."
+
+
+def measured_number(value: float) -> str:
+    """A mean of a measure in words; one that is next to nothing is said to be so.
+
+    >>> measured_number(0.25), measured_number(3e-17), measured_number(-3e-17), measured_number(0.0)
+    ('0.250', 'less than 10⁻⁶', 'about 0', '0')
+    """
+    if 0 < abs(value) < TIE:
+        return "less than 10⁻⁶" if value > 0 else "about 0"
+    return significant(value)
+
+
+def baselines(each: PerHead, heads: Sequence[int], units: str) -> tuple[str, list[str]]:
+    """What heads have that spread their attention evenly, and what stands beside each of some where they differ.
+
+    Parameters
+    ----------
+    each
+        Baseline of each head; NaN where there is none.
+    heads
+        Those that are named.
+    units
+        Behind each number.
+
+    Examples
+    --------
+    >>> baselines(np.array([0.25, 0.25]), (0, 1), " bits")
+    ('a head that spreads its attention evenly over the allowed keys has 0.250 bits', ['', ''])
+    >>> baselines(np.array([0.1, 0.2]), (1,), "")
+    ('heads that spread their attention evenly over the allowed keys have 0.100 to 0.200', [' (spread evenly 0.200)'])
+    """
+    low, high = float(np.nanmin(each)), float(np.nanmax(each))
+    if high - low < TIE:
+        even = significant(high) if abs(high) >= TIE else "0"
+        each_has = f"a head that spreads its attention evenly over the allowed keys has {even}{units}"
+        return each_has, [""] * len(heads)
+    return (
+        "heads that spread their attention evenly over the allowed keys have "
+        f"{significant(low)} to {significant(high)}{units}",
+        [f" (spread evenly {significant(float(each[head]))})" for head in heads],
+    )
 
 
 def _tokens(distance: float) -> str:

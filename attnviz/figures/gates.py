@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from attnviz.core.gating import Keeps
 from attnviz.figures.colours import WeightScale, with_forbidden
 from attnviz.figures.labels import escaped, short
 from attnviz.figures.meta import Cells, Ticks, plain_labels
-from attnviz.figures.theme import LEGEND, LIGHT, axis, figure, layout, rectangle
+from attnviz.figures.theme import LEGEND, LIGHT, around_zero, axis, figure, layout, rectangle
 from attnviz.metrics.adaptive import Costs
 from attnviz.shapes import PerQuery, Tokens
 
 MOST_QUERIES = 64
 MOST_TICKS = 32
 ROW_PIXELS = 20
+LAYER_PIXELS = 34
 
 
 def queries_shown(query: int, n_q: int) -> range:
@@ -166,5 +169,79 @@ def cost_lines(found: Costs, n_heads: int, *, chosen: float) -> go.Figure:
         ),
         yaxis=axis("per cent (%)", range=[0, 1.05 * top], showgrid=True, gridcolor=LIGHT.line),
         height=340,
+    )
+    return figure(traces, picture)
+
+
+def layer_bars(
+    changes: Float[np.ndarray, " layer"],
+    at_random: Float[np.ndarray, " layer"],
+    on: Sequence[str],
+    *,
+    selected: int,
+) -> go.Figure:
+    """Change of the output of each layer with the fewest heads on, beside as many heads at random.
+
+    Parameters
+    ----------
+    changes, at_random
+        Relative changes; NaN where the output is 0.
+    on
+        How many heads are on, which is said beside each layer.
+    selected
+        Layer whose name is set in bold.
+
+    Notes
+    -----
+    A click on a bar tells its layer.
+    """
+    layers = np.arange(len(changes), dtype=np.float32)
+    drawn, random = (np.nan_to_num(100 * values).astype(np.float32) for values in (changes, at_random))
+    names = tuple(f"layer {layer} · {count}" for layer, count in enumerate(on))
+    traces: list[dict[str, object]] = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": "fewest heads that hold the share",
+            "x": drawn,
+            "y": layers,
+            "width": 0.7,
+            "marker": {"color": LIGHT.mark},
+            "meta": {"click": "head"},
+            "hovertemplate": "layer %{y}: %{x:.3g} %<extra></extra>",
+        },
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "as many at random",
+            "x": random,
+            "y": layers,
+            "marker": {
+                "color": LIGHT.baseline,
+                "symbol": "line-ns-open",
+                "size": 16,
+                "line": {"width": 2, "color": LIGHT.baseline},
+            },
+            "hovertemplate": "layer %{y}: %{x:.3g} %<extra>as many at random</extra>",
+        },
+    ]
+    picture = layout(
+        meta=Ticks(y=names, strong=selected).to_meta(),
+        showlegend=True,
+        legend=LEGEND,
+        xaxis=axis(
+            "change of the layer’s output (%)",
+            range=around_zero(drawn, random),
+            showgrid=True,
+            gridcolor=LIGHT.line,
+        ),
+        yaxis=axis(
+            "layer · heads on",
+            range=[len(changes) - 0.5, -0.5],
+            tickmode="array",
+            tickvals=list(range(len(changes))),
+            ticktext=[escaped(name) for name in names],
+        ),
+        height=max(220, LAYER_PIXELS * len(changes) + 110),
     )
     return figure(traces, picture)

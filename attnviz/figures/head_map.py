@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -20,7 +20,10 @@ COLOURS = tuple(LIGHT.heads[place] for place in (0, 2, 3, 6, 9, 7))
 TOGETHER = 0.03
 ASPECT = 0.72
 ROOM = 0.16
-LABEL_SHIFT = 0.035
+USUAL_PIXELS, LETTER, LINE, DOT, LABEL_SHIFT = 300.0, 6.5, 13.0, 6.0, 9.0
+SIDES = {"middle right": (1.0, 0.0), "middle left": (-1.0, 0.0), "top center": (0.0, 0.7), "bottom center": (0.0, -0.7)}
+PADDING = dict.fromkeys(SIDES, "{}") | {"middle right": "\u2002\u2002{}", "middle left": "{}\u2002\u2002"}
+Box = tuple[float, float, float, float]
 
 
 def head_map(
@@ -54,7 +57,8 @@ def head_map(
 
     Notes
     -----
-    Both axes have one scale, so that a distance is the same in every direction.
+    Both axes have one scale, so that a distance is the same in every direction. A name that finds no room beside its
+    point is left out.
     """
     x_range, y_range = _ranges(plane.points)
     colour_of = _colours(groups)
@@ -85,20 +89,25 @@ def head_map(
     entries = [_entry(f"group of {sizes[group]}", colour) for group, colour in colour_of.items()]
     if len(colour_of) < len(sizes):
         entries.append(_entry("alone or in a smaller group" if _has_more(sizes, colour_of) else "alone", LIGHT.muted))
-    labels = _labels(plane.points, sorted(labelled), names, TOGETHER * (x_range[1] - x_range[0]))
-    shown = list(labels)
-    shift = LABEL_SHIFT * (x_range[1] - x_range[0])
+    pixel = (x_range[1] - x_range[0]) / USUAL_PIXELS
+    labels = _labels(
+        plane.points, [selected, *sorted(set(labelled) - {selected})], names, TOGETHER * USUAL_PIXELS * pixel
+    )
+    sides = placed_labels(plane.points / pixel, labels)
+    written = {head: labels[head] for head in sides}
+    raised = np.array([SIDES[side][1] for side in sides.values()], dtype=np.float32) * np.float32(LABEL_SHIFT * pixel)
     words: dict[str, object] = {
         "type": "scatter",
         "mode": "text",
         "name": "names",
         "showlegend": False,
-        "x": x[shown] + np.float32(shift),
-        "y": y[shown],
-        "text": [escaped(text) for text in labels.values()],
-        "textposition": "middle right",
+        "x": x[list(written)],
+        "y": y[list(written)] + raised,
+        "text": [PADDING[sides[head]].format(escaped(text)) for head, text in written.items()],
+        "textposition": list(sides.values()),
         "textfont": {"size": 11, "color": LIGHT.text},
         "hoverinfo": "skip",
+        "meta": {"apart": True},
     }
     units = f" ({unit})" if unit else ""
     picture = layout(
@@ -120,6 +129,60 @@ def _labels(
         first = next((one for one in together if np.linalg.norm(points[one] - points[head]) < least), head)
         together.setdefault(first, []).append(names[head])
     return {head: f",{THIN_SPACE}".join(texts) for head, texts in together.items()}
+
+
+def placed_labels(points: Float[np.ndarray, "head 2"], labels: Mapping[int, str]) -> dict[int, str]:
+    """On which side of its point each label stands, so that none lies on another; those without room are left out.
+
+    Parameters
+    ----------
+    points
+        Places in pixels, upwards.
+    labels
+        What is written beside which point; the first has the first choice.
+
+    Notes
+    -----
+    The first of right, left, above and below where there is neither a label nor a point; else the first where there is
+    no label and no point that has one. The first label always has a place.
+
+    Examples
+    --------
+    >>> placed_labels(np.array([[0.0, 0.0], [12.0, 0.0]]), {0: "5.11", 1: "0.2"})
+    {0: 'middle left', 1: 'middle right'}
+    """
+    dots = [_box(x - DOT, x + DOT, y - DOT, y + DOT) for x, y in points]
+    placed: dict[int, str] = {}
+    taken: list[Box] = []
+    for head, text in labels.items():
+        boxes = {side: _label_box(points[head], text, side) for side in SIDES}
+        free = [side for side, box in boxes.items() if not any(_overlap(box, other) for other in taken)]
+        others = [[dot for one, dot in enumerate(dots) if one != head], [dots[one] for one in labels if one != head]]
+        if not placed:
+            others.append([])
+        sides = (side for near in others for side in free if not any(_overlap(boxes[side], dot) for dot in near))
+        side = next(sides, None)
+        if side is not None:
+            placed[head] = side
+            taken.append(boxes[side])
+    return placed
+
+
+def _box(left: float, right: float, low: float, high: float) -> Box:
+    return float(left), float(right), float(low), float(high)
+
+
+def _label_box(point: Float[np.ndarray, " 2"], text: str, side: str) -> Box:
+    """Where a label stands, in pixels."""
+    across, up = SIDES[side]
+    wide, x, y = LETTER * len(text), point[0] + LABEL_SHIFT * across, point[1] + LABEL_SHIFT * up
+    left = x + (across - 1) / 2 * wide
+    low = y + ((up > 0) - (up < 0) - 1) / 2 * LINE
+    return _box(left, left + wide, low, low + LINE)
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
 
 
 def _colours(groups: Int[np.ndarray, " head"]) -> dict[int, str]:

@@ -1,82 +1,20 @@
-"""What is said of links, rollout and flow: answers computed from them, how to read them, and what is seen."""
+"""What is said of rollout and flow: answers computed from them, how to read them, and what is seen."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from attnviz.figures.answers import quoted
-from attnviz.figures.flow import PerShown, PerToken
-from attnviz.figures.lines import OPACITIES
-from attnviz.figures.theme import LIGHT
+from attnviz.figures.flow import PerToken
 from attnviz.metrics.flow import largest_error
-from attnviz.metrics.links import Links
 from attnviz.metrics.rollout import RESIDUAL
-from attnviz.numbers import counted, grouped, percent, significant
+from attnviz.numbers import THIN_SPACE, counted, percent, significant
 from attnviz.shapes import Matrix, Tokens
 
-NO_BETTER = 1.05
 TIE = 1e-9
-
-
-def lines_answer(links: Links, of_query: Links, query: int, query_tokens: Tokens, key_tokens: Tokens) -> str:
-    """What share of the attention the strongest links hold, beside a uniform head, and where the chosen query looks."""
-    if not links.n_links:
-        return "The mask allows no pair: there is no link."
-    is_whole = links.count == links.n_links
-    most = max(1, links.n_links // 10) if is_whole else links.count
-    share, even = links.share_of_mass(most), links.uniform_share(most)
-    if is_whole:
-        some = "holds" if most == 1 else f"{grouped(most)} hold"
-        those = f"All {counted(links.n_links, 'link')} are drawn; the strongest {some}"
-    elif most == 1:
-        those = f"The strongest of {grouped(links.n_links)} links holds"
-    else:
-        those = f"The {grouped(most)} strongest of {grouped(links.n_links)} links hold"
-    stands_out = "; no link stands out" if share < NO_BETTER * even else ""
-    beside = f"as many of a head uniform over the allowed keys would hold {percent(even)}{stands_out}"
-    return (
-        f"{those} {percent(share)} of the attention; {beside}. {_of_query(of_query, query, query_tokens, key_tokens)}"
-    )
-
-
-def _of_query(links: Links, query: int, query_tokens: Tokens, key_tokens: Tokens) -> str:
-    name = f"query {query} {quoted(query_tokens[query])}"
-    if not links.count:
-        return f"The mask leaves {name} no key."
-    head, key, weight = int(links.head[0]), int(links.key[0]), float(links.weight[0])
-    uniform = significant(1 / int(links.allowed_keys.min()))
-    return (
-        f"The strongest of {name} leads to key {key} {quoted(key_tokens[key])} in head {head}: {significant(weight)}; "
-        f"uniform: {uniform}."
-    )
-
-
-def lines_caption(heads: range, n_heads: int) -> str:
-    """How the picture of links is read."""
-    words = (
-        f"Thickness and opacity grow with the weight, in {len(OPACITIES)} steps up to the largest drawn; the chosen "
-        "query’s links are strong, all others lighter. Click a token on the left to choose it; drag to zoom."
-    )
-    if len(heads) < n_heads:
-        words += f" Heads {heads[0]} to {heads[-1]} of {n_heads} are drawn."
-    if len(heads) > len(LIGHT.heads):
-        words += f" Colours repeat every {len(LIGHT.heads)} heads."
-    return f"{words} Source: Vig 2019 (BertViz), section 3."
-
-
-def lines_alt(links: Links, heads: range, query_tokens: Tokens, key_tokens: Tokens) -> str:
-    """Alt text of the picture of links."""
-    whose = f"head {heads[0]}" if len(heads) == 1 else counted(len(heads), "head")
-    some = [
-        f"query {query} {quoted(query_tokens[query])} to key {key} {quoted(key_tokens[key])}, weight "
-        f"{significant(weight)}"
-        for query, key, weight in zip(links.query[:5].tolist(), links.key[:5].tolist(), links.weight[:5], strict=True)
-    ]
-    strongest = f" Strongest: {'; '.join(some)}." if some else ""
-    return (
-        f"{counted(links.count, 'line')} of {whose} from {counted(len(query_tokens), 'query', 'queries')} on the left "
-        f"to {counted(len(key_tokens), 'key')} on the right.{strongest}"
-    )
+NEAR = 0.01
 
 
 def through(index: int) -> str:
@@ -136,42 +74,65 @@ def map_alt(shares: Matrix, tokens: Tokens, what: str) -> str:
     return f"Heatmap of the {what}, {n} rows by {n} columns: {'; '.join(lines)}{'; …' if n > 12 else ''}."
 
 
-def flow_answer(
-    flows: PerToken, rolled: PerToken, uniform: PerShown, shown: list[int], query: int, tokens: Tokens
-) -> str:
-    """Which input token most could come from, how even the flows are, and where the rollout says otherwise."""
-    most, rolled_most = int(flows.argmax()), int(rolled.argmax())
-    even = uniform[shown.index(most)]
-    words = (
-        f"Up to {percent(flows[most])} of query {query} {quoted(tokens[query])} could come from token {most} "
-        f"{quoted(tokens[most])} (uniform attention: {percent(even)}), and {percent(float(flows.min()))} at least "
-        "from any."
+def flow_answer(flows: PerToken, uniform: PerToken, rolled: PerToken, query: int, tokens: Tokens) -> str:
+    """What flow tells of the input tokens, how near it is to that of uniform attention, and what rollout puts first."""
+    name, count = f"query {query} {quoted(tokens[query])}", len(tokens)
+    if count == 1:
+        return "With one token there is nothing else to come from."
+    apart = np.abs(flows - uniform)
+    n_near, far = int((apart <= NEAR).sum()), int(apart.argmax())
+    said = (
+        f"From any one input token {_between(flows)} of {name} could come (with attention uniform over the allowed "
+        f"keys: {_between(uniform)})."
     )
-    if rolled_most == most or flows[most] - flows[rolled_most] < TIE:
-        return f"{words} Rollout puts the same token first, with {percent(rolled[most])}."
-    shares = flows / max(float(flows.sum()), TIE)
-    apart = int(np.abs(shares - rolled).argmax())
+    within = f"{100 * NEAR:g}{THIN_SPACE}%"
+    near = f"for {n_near} of {count} tokens it is that of uniform attention, to within {within}"
+    furthest = (
+        f"Furthest from uniform is token {far} {quoted(tokens[far])}: {percent(flows[far])}; uniform: "
+        f"{percent(uniform[far])}."
+    )
+    if n_near == count:
+        said += f" Flow tells nothing here: for every token it is that of uniform attention, to within {within}."
+    elif flows.max() - flows.min() <= NEAR:
+        said += f" Flow tells no token from another here: all are within {within} of each other. {furthest}"
+    elif 2 * n_near >= count:
+        said += f" Flow tells little here: {near}. {furthest}"
+    else:
+        said += f"{f' Flow tells some tokens apart: {near}.' if n_near else ''} {furthest}"
+    first = int(rolled.argmax())
     return (
-        f"{words} Rollout puts token {rolled_most} {quoted(tokens[rolled_most])} first, with "
-        f"{percent(rolled[rolled_most])}. They are furthest apart at token {apart} {quoted(tokens[apart])}: "
-        f"{percent(shares[apart])} of all flow, {percent(rolled[apart])} of the rollout."
+        f"{said} Rollout, never more than the flow, puts token {first} {quoted(tokens[first])} first: "
+        f"{percent(rolled[first])}; its flow: {percent(flows[first])}."
     )
 
 
-def flow_caption(n_tokens: int, n_layers: int, n_shown: int) -> str:
+def _between(shares: PerToken) -> str:
+    """The least and the most of some shares, or the one that they are all."""
+    least, most = percent(float(shares.min())), percent(float(shares.max()))
+    return most if least == most else f"{least} to {most}"
+
+
+def flow_caption(n_tokens: int, n_layers: int, n_shown: int, axis_range: Sequence[float]) -> str:
     """How the flow is computed and what it takes for granted."""
     error = significant(largest_error(n_tokens, n_layers), 1)
-    some = f" The {n_shown} tokens with the largest flow are shown." if n_shown < n_tokens else ""
+    some = ""
+    if n_shown < n_tokens:
+        some = f" The {n_shown} tokens are shown whose flow is furthest from that of uniform attention, and the query."
+    start = f" The axis starts at {significant(axis_range[0])}, not at 0." if axis_range[0] > 0 else ""
     return (
         f"flow = largest flow from the query to an input token through edges of capacity {1 - RESIDUAL:g} W + "
         f"{RESIDUAL:g} I, from 0 to 1, each token by itself, to within {error}; "
-        "W is the mean over the heads; values, W_O and the feed-forward part are left out. It is never less than "
-        "the rollout, which sends attention on in fixed shares."
-        f"{some} Source: Abnar & Zuidema 2020, section 4."
+        "W is the mean over the heads; values, W_O and the feed-forward part are left out. Bars lead from the flow "
+        f"under uniform attention to that of these heads; many layers and tokens bring both near 1.{start}{some} "
+        "Source: Abnar & Zuidema 2020, section 4."
     )
 
 
-def flow_alt(flows: PerToken, shown: list[int], tokens: Tokens) -> str:
+def flow_alt(flows: PerToken, uniform: PerToken, shown: Sequence[int], tokens: Tokens) -> str:
     """Alt text of the bars of flow."""
-    some = ", ".join(f"{place} {quoted(tokens[place])} {significant(float(flows[place]))}" for place in shown[:8])
+    some = ", ".join(
+        f"{place} {quoted(tokens[place])} {significant(float(flows[place]))} (uniform "
+        f"{significant(float(uniform[place]))})"
+        for place in shown[:8]
+    )
     return f"Bars of the flow to {counted(len(shown), 'input token')}: {some}{', …' if len(shown) > 8 else ''}."

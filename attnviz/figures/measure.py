@@ -16,6 +16,9 @@ from attnviz.shapes import PerQuery, UniformPerQuery
 
 MOST_TICKS = 24
 QUARTILES = (0.0, 0.25, 0.75, 1.0)
+UNIFORM = "uniform over the allowed keys"
+AROUND, LEAST_PITCH, LEAST_SIZE = 60, 7, 3
+"""Pixels above and below the lines of the heads, from line to line below which they would merge, and of a dot."""
 
 
 def measure_panel(
@@ -44,18 +47,28 @@ def measure_panel(
         What the axis is called.
     height
         In pixels.
+
+    Notes
+    -----
+    Where the heads are so close that marks would merge, the baseline is a line through all heads and bars are thin.
     """
     n_heads = values.shape[0]
     heads = np.arange(n_heads, dtype=np.float32)
     low, first, third, high = _quantiles(values)
     places = list(range(0, n_heads, max(1, -(-n_heads // MOST_TICKS))))
     means = np.broadcast_to(mean_over_queries(uniform), (n_heads,))
-    size = 9 if n_heads <= MOST_TICKS else 5
+    pitch = (height - AROUND) / n_heads
+    size = 9 if n_heads <= MOST_TICKS else max(LEAST_SIZE, min(5, round(0.6 * pitch)))
+    dots = points_of_heads("mean of the head", mean_over_queries(values), heads, LIGHT.mark, "circle", size, unit)
+    even = points_of_heads(UNIFORM, means, heads, LIGHT.baseline, "line-ns-open", size + 5, unit)
+    if pitch < size + 5:
+        even |= {"mode": "lines", "line": {"color": LIGHT.baseline, "width": 1.5}}
+        dots |= {"marker": {"color": LIGHT.mark, "size": size}}
     traces: list[dict[str, object]] = [
-        _spread("all queries", low, high, heads, LIGHT.soft, 2),
-        _spread("middle half of the queries", first, third, heads, LIGHT.soft, size),
-        points_of_heads("uniform over the allowed keys", means, heads, LIGHT.baseline, "line-ns-open", size + 5, unit),
-        points_of_heads("mean of the head", mean_over_queries(values), heads, LIGHT.mark, "circle", size, unit),
+        _spread("all queries", low, high, heads, LIGHT.soft, 2 if pitch > LEAST_PITCH else 1),
+        _spread("middle half of the queries", first, third, heads, LIGHT.soft, size if pitch > LEAST_PITCH else 2),
+        even,
+        dots,
     ]
     picture = layout(
         meta=Ticks(y=tuple(_named(head, roles) for head in range(n_heads)), strong=selected).to_meta(),

@@ -78,6 +78,8 @@ class Cells:
         Values from the first to `lowest` stand for cells of which the second is said; None where there are none.
     is_log, behind
         Whether values are base-10 logarithms, and what the numbers in `customdata` are; empty where there are none.
+    names
+        What the values 0, 1, 2... stand for, where they are kinds and no numbers.
     maps
         What is different for each map where they have different sizes, under the names above.
     click
@@ -110,6 +112,7 @@ class Cells:
     hidden: str = ""
     is_log: bool = False
     behind: str = ""
+    names: tuple[str, ...] = ()
     maps: tuple[Mapping[str, object], ...] = ()
     click: str = ""
     zoom: bool = False

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from attnviz.figures.colours import SignedScale, WeightScale
+from attnviz.figures.colours import SignedScale, ViewedScale, WeightScale
 from attnviz.figures.meta import Cells, Ticks
 from attnviz.figures.theme import LIGHT, axis, figure, layout, rectangle
 from attnviz.picks import HeadAt
 
 ROW_PIXELS = 34
 MOST_TICKS = 24
+LEAST_WRITTEN = 0.005
+ASIDE = 0.4
 ByLayer = Float[np.ndarray, "layer head"]
 
 
@@ -26,6 +29,8 @@ def layer_map(
     name: str,
     scale: str,
     off: Sequence[HeadAt] = (),
+    is_log: bool = False,
+    texts: Sequence[Sequence[str]] = (),
 ) -> go.Figure:
     """Layer by head: a number for each, and that of the uniform head in a column of its own; a click chooses a head.
 
@@ -43,6 +48,10 @@ def layer_map(
         Name of the colour scale; numbers some of which are negative are drawn on one symmetric about 0.
     off
         Heads that are switched off, which are marked.
+    is_log
+        Whether colours follow the logarithm of the numbers, of which none is negative.
+    texts
+        What is written into the cells of each layer, where they are wide enough; nothing where it is left out.
 
     Notes
     -----
@@ -54,9 +63,7 @@ def layer_map(
     if uniform is not None:
         values = np.concatenate([values, np.full((n_layers, 1), np.nan), uniform[:, None]], axis=1)
         columns, named, places = (*columns, "", "uniform"), (*named, "", "the uniform head"), [*places, n_heads + 1]
-    largest = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
-    is_signed = float(np.nanmin(values, initial=0.0)) < 0
-    colours = SignedScale(top=largest) if is_signed else WeightScale(scale, largest, has_forbidden=False)
+    colours = _colours(values, scale, is_log=is_log)
     rows = tuple(f"layer {layer}" for layer in range(n_layers))
     cells = Cells(
         value=name,
@@ -67,25 +74,31 @@ def layer_map(
         row_name="",
         column_name="",
         lowest=colours.lowest,
+        is_log=is_log,
+        behind=name if is_log else "",
         click="cell",
     )
     heatmap: dict[str, object] = {
         "type": "heatmap",
-        "z": values.astype(np.float32),
+        "z": colours.drawn(values) if isinstance(colours, ViewedScale) else values.astype(np.float32),
         **colours.trace_options(),
-        "colorbar": colours.colorbar(name),
+        "colorbar": colours.colorbar(f"{name}, log scale" if is_log else name),
         "hoverinfo": "none",
         "hoverongaps": False,
         "xgap": 1,
         "ygap": 1,
     }
+    if is_log:
+        heatmap["customdata"] = values.astype(np.float32)
+    if texts:
+        heatmap |= {"text": [list(row) for row in texts], "texttemplate": "%{text}"}
     marks: dict[str, object] = {
         "type": "scatter",
         "mode": "markers",
         "name": "switched off",
-        "x": np.array([at.head for at in off], dtype=np.float32),
+        "x": np.array([at.head - (ASIDE if texts else 0) for at in off], dtype=np.float32),
         "y": np.array([at.layer for at in off], dtype=np.float32),
-        "marker": {"symbol": "x", "size": 9, "color": LIGHT.accent},
+        "marker": {"symbol": "x", "size": 7 if texts else 9, "color": LIGHT.accent},
         "hoverinfo": "skip",
     }
     picture = layout(
@@ -110,3 +123,59 @@ def layer_map(
         height=max(220, ROW_PIXELS * n_layers + 110),
     )
     return figure([heatmap, *([marks] if off else [])], picture)
+
+
+@dataclass(frozen=True)
+class ReachingScale(ViewedScale):
+    """Logarithmic colours that begin just below the smallest number, where that is within their usual reach.
+
+    Attributes
+    ----------
+    smallest
+        The smallest number above 0; 0 where there is none.
+
+    Examples
+    --------
+    >>> ReachingScale("single hue", 14.0, has_forbidden=False, is_log=True, smallest=0.02).least
+    0.01
+    """
+
+    smallest: float = 0.0
+
+    @property
+    def least(self) -> float:
+        """The number that the colours begin at: a power of ten."""
+        if not self.smallest:
+            return super().least
+        below = min(np.floor(np.log10(self.smallest)), np.ceil(np.log10(self.top)) - 1)
+        return max(super().least, float(10.0**below))
+
+
+def _colours(values: ByLayer, scale: str, *, is_log: bool) -> WeightScale:
+    largest = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+    is_signed = float(np.nanmin(values, initial=0.0)) < 0
+    smallest = float(np.nanmin(values, initial=largest, where=values > 0))
+    if is_signed:
+        return SignedScale(top=largest)
+    if is_log:
+        return ReachingScale(scale, largest, has_forbidden=False, is_log=True, smallest=smallest)
+    return WeightScale(scale, largest, has_forbidden=False)
+
+
+def cell_texts(per_cent: ByLayer) -> list[list[str]]:
+    """Numbers of at most four characters, for the cells of a map.
+
+    >>> cell_texts(np.array([[14.44, 7.34, 0.698, 0.004, 0.0, np.nan]]))
+    [['14', '7.3', '0.70', '<.01', '0', '']]
+    """
+    return [[_in_cell(float(value)) for value in row] for row in per_cent]
+
+
+def _in_cell(value: float) -> str:
+    if np.isnan(value):
+        return ""
+    if value == 0:
+        return "0"
+    if value < LEAST_WRITTEN:
+        return "<.01"
+    return f"{value:.0f}" if value >= 9.95 else f"{value:.1f}" if value >= 0.995 else f"{value:.2f}"

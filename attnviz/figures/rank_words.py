@@ -1,4 +1,4 @@
-"""How many directions heads use, and what their number changes, in words computed from the data."""
+"""How many directions heads use, in words computed from the data."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ import numpy as np
 from attnviz.figures.answers import named
 from attnviz.metrics.ranks import directions_for_most, numerical_rank
 from attnviz.metrics.spectra import LayerSpectra, Spectra, UniformPerHead
-from attnviz.metrics.sweep import ALIKE, Sweep
-from attnviz.numbers import THIN_SPACE, counted, grouped, percent, significant
+from attnviz.numbers import THIN_SPACE, counted, grouped, significant
 from attnviz.shapes import PerHead
 
 MOST_NAMED = 16
 SAME = 0.005
-AS_ALIKE = 0.02
 
 
 def limit(d_head: int, n_q: int, n_k: int) -> tuple[int, str]:
@@ -82,13 +80,17 @@ def _mean(values: PerHead) -> float:
 
 def rank_caption(found: LayerSpectra, n_q: int) -> str:
     """How to read the singular values."""
-    cut = f" Weights: of the first {found.n_rows} of {grouped(n_q)} queries." if found.n_rows < n_q else ""
     return (
         "Singular values σᵢ / σ₁: how strong each direction is beside the strongest; a line ends where they are no "
         "more than rounding (σ₁ · longer side · ε). Scores: query·key · scale, before soft cap, bias and mask; their "
         "rank is at most d_head (Bhojanapalli et al. 2020, section 3). A uniform head: by the same code on the same "
-        f"mask.{cut}"
+        f"mask.{rows_left_out(found, n_q)}"
     )
+
+
+def rows_left_out(found: LayerSpectra, n_q: int) -> str:
+    """That the weights of some queries only are looked at, where it is so."""
+    return f" Weights: of the first {found.n_rows} of {grouped(n_q)} queries." if found.n_rows < n_q else ""
 
 
 def spectrum_alt(found: LayerSpectra, head: int) -> str:
@@ -119,82 +121,3 @@ def ranks_alt(scores: PerHead, weights: PerHead) -> str:
         for head, (one, other) in enumerate(zip(scores[:MOST_NAMED], weights[:MOST_NAMED], strict=True))
     )
     return f"Effective rank of scores and of weights of each head: {words}{', …' if len(scores) > MOST_NAMED else ''}."
-
-
-def sweep_rank_answer(found: Sweep) -> str:
-    """What more heads do to the directions of each, while the parameters stay."""
-    first, last = found.points[0], found.points[-1]
-    parameters = grouped(last.n_parameters)
-    if first is last:
-        return f"Only {counted(first.n_heads, 'head')} can be computed: {parameters} parameters."
-    scores, weights = (
-        f"{significant(one)} to {significant(other)}"
-        for one, other in (
-            (first.score_effective_rank, last.score_effective_rank),
-            (first.weight_effective_rank, last.weight_effective_rank),
-        )
-    )
-    return (
-        f"From {grouped(first.n_heads)} to {counted(last.n_heads, 'head')} the effective rank of a head's scores goes "
-        f"from {scores}, of its weights from {weights} (uniform head: {significant(last.uniform_effective_rank)}); the "
-        f"parameters stay {parameters}."
-    )
-
-
-def sweep_entropy_answer(found: Sweep) -> str:
-    """How sharply the heads look, the sharpest and the broadest number of heads named."""
-    known = [point for point in found.points if not math.isnan(point.entropy_share)]
-    if not known:
-        return "It is not defined: no query has two keys it may attend to."
-    low, high = (choose(known, key=lambda point: point.entropy_share) for choose in (min, max))
-    if high.entropy_share - low.entropy_share < SAME:
-        return f"The entropy stays {percent(low.entropy_share)} of the largest; a uniform head has all of it."
-    return (
-        f"Sharpest with {counted(low.n_heads, 'head')}: {percent(low.entropy_share)} of the largest entropy; broadest "
-        f"with {counted(high.n_heads, 'head')}: {percent(high.entropy_share)}. A uniform head has all of it."
-    )
-
-
-def sweep_alike_answer(found: Sweep) -> str:
-    """How alike the heads are with few and with many of them."""
-    several = [point for point in found.points if not math.isnan(point.mean_cosine)]
-    if not several:
-        return "One head has no other to be compared with."
-    first, last = several[0], several[-1]
-    pairs = f"{grouped(last.n_alike_pairs)} of {counted(last.n_pairs, 'pair')}"
-    if first is last:
-        return f"With {counted(last.n_heads, 'head')} the mean cosine is {significant(last.mean_cosine)}."
-    change = last.mean_cosine - first.mean_cosine
-    how = "stay about as alike" if abs(change) < AS_ALIKE else "get more alike" if change > 0 else "get less alike"
-    return (
-        f"Heads {how}: mean cosine {significant(first.mean_cosine)} with {grouped(first.n_heads)}, "
-        f"{significant(last.mean_cosine)} with {grouped(last.n_heads)}, where {pairs} lie above {ALIKE}. Uniform "
-        "heads: 1."
-    )
-
-
-def sweep_caption(found: Sweep, projections: str, n_q: int, n_k: int) -> str:
-    """What the numbers of heads have in common, and what was left out."""
-    made = (
-        "W_Q and W_K are designed anew for each number, one recipe after the other (Weights: Random cuts the same "
-        "matrices instead)."
-        if projections == "designed"
-        else "The same random W_Q, W_K, W_V and W_O are cut into more heads."
-    )
-    cut = ""
-    if found.n_q < n_q or found.n_k < n_k:
-        cut = f" Of the input the first {max(found.n_q, found.n_k)} tokens are taken."
-    left = "".join(
-        f" Left out, {counted(one.n_heads, 'head')}: {one.reason.replace('`', '')}" for one in found.left_out
-    )
-    kept = "Input, mask, positions and d_model stay; d_head = d_model / heads, and every head has its own keys."
-    return f"{kept} {made}{cut}{left}"
-
-
-def sweep_alt(found: Sweep, name: str, values: Sequence[float]) -> str:
-    """Alt text of one of the pictures over the number of heads."""
-    words = ", ".join(
-        f"{counted(point.n_heads, 'head')} {significant(value)}"
-        for point, value in zip(found.points, values, strict=True)
-    )
-    return f"{name} for each number of heads: {words}."

@@ -14,14 +14,18 @@ from attnviz.metrics.contribution import Pruning
 from attnviz.shapes import PerHead
 
 MOST_TICKS = 24
-ROW_PIXELS = 34
+MOST_BARS = 32
+FEW_BARS = 3
+BAR_PIXELS = 24
+POINT_PIXELS = 12
 MOST_COUNTS = 12
+TALLEST_LINES = 576
 
 
 def removal_bars(
-    changes: PerHead, equal: float, roles: Sequence[str], *, selected: int, off: Sequence[int], height: int = 340
+    changes: PerHead, equal: float, roles: Sequence[str], *, selected: int, off: Sequence[int]
 ) -> go.Figure:
-    """Change of the output without each head, as bars, beside equal heads at right angles.
+    """Change of the output without each head beside equal heads at right angles: as bars, of many heads as points.
 
     Parameters
     ----------
@@ -35,8 +39,10 @@ def removal_bars(
         Head whose name is set in bold.
     off
         Heads that are switched off.
-    height
-        In pixels.
+
+    Notes
+    -----
+    A click tells the place of a head among those that are not selected.
     """
     n_heads = len(changes)
     heads = np.arange(n_heads, dtype=np.float32)
@@ -44,20 +50,13 @@ def removal_bars(
     names = tuple(_named(head, roles, is_off=head in off) for head in range(n_heads))
     places = list(range(0, n_heads, max(1, -(-n_heads // MOST_TICKS))))
     is_chosen = heads == selected
-    traces: list[dict[str, object]] = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "name": name,
-            "x": per_cent[which],
-            "y": heads[which],
-            "width": 0.7,
-            "marker": {"color": colour},
-            "hovertemplate": "without head %{y}: %{x:.3g} %<extra></extra>",
-        }
-        for name, which, colour in (
-            ("chosen head", is_chosen, LIGHT.accent),
-            ("other heads", ~is_chosen, LIGHT.mark),
+    width = 0.0 if n_heads > MOST_BARS else 0.7 if n_heads > FEW_BARS else 0.3
+    traces = [] if n_heads <= MOST_BARS else [_stems(per_cent, heads)]
+    traces += [
+        _of_heads(name, per_cent[which], heads[which], colour, width=width) | own
+        for name, which, colour, own in (
+            ("chosen head", is_chosen, LIGHT.accent, {}),
+            ("other heads", ~is_chosen, LIGHT.mark, {"meta": {"click": "head"}}),
         )
         if which.any()
     ]
@@ -90,9 +89,42 @@ def removal_bars(
             tickvals=places,
             ticktext=[escaped(names[place]) for place in places],
         ),
-        height=height,
+        height=_height(n_heads),
     )
     return figure(traces, picture)
+
+
+def _height(n_heads: int) -> int:
+    """Height in pixels: a line for each bar, a narrower one for each point.
+
+    >>> _height(8), _height(24), _height(64)
+    (420, 576, 768)
+    """
+    return max(420, BAR_PIXELS * min(n_heads, MOST_BARS), POINT_PIXELS * n_heads)
+
+
+def _of_heads(name: str, x: np.ndarray, y: np.ndarray, colour: str, *, width: float) -> dict[str, object]:
+    """Bars of this width, or points where it is 0."""
+    kind: dict[str, object] = (
+        {"type": "bar", "orientation": "h", "width": width, "marker": {"color": colour}}
+        if width
+        else {"type": "scatter", "mode": "markers", "marker": {"color": colour, "size": 8}}
+    )
+    return {"name": name, "x": x, "y": y, "hovertemplate": "without head %{y}: %{x:.3g} %<extra></extra>", **kind}
+
+
+def _stems(x: np.ndarray, y: np.ndarray) -> dict[str, object]:
+    """A thin line from 0 to each point."""
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "from 0",
+        "showlegend": False,
+        "x": np.stack([np.zeros_like(x), x, np.full_like(x, np.nan)], axis=1).ravel(),
+        "y": np.repeat(y, 3),
+        "line": {"color": LIGHT.soft, "width": 2},
+        "hoverinfo": "skip",
+    }
 
 
 def _named(head: int, roles: Sequence[str], *, is_off: bool) -> str:
@@ -102,8 +134,13 @@ def _named(head: int, roles: Sequence[str], *, is_off: bool) -> str:
     return f"{number}{' ·' if is_off else ''} {roles[head]}"
 
 
-def pruning_lines(found: Pruning, *, height: int = 340) -> go.Figure:
-    """Change of the output against the number of heads left: greedy, shortest first, and at random."""
+def pruning_lines(found: Pruning) -> go.Figure:
+    """Change of the output against the number of heads left: greedy, shortest first, and at random.
+
+    Notes
+    -----
+    A click on the greedy line tells how many heads had gone there.
+    """
     n_heads = len(found.order)
     left = np.arange(n_heads, -1, -1, dtype=np.float32)
     removed = [f"head {head} went" for head in found.order]
@@ -125,6 +162,7 @@ def pruning_lines(found: Pruning, *, height: int = 340) -> go.Figure:
         }
         for name, values, colour, dash in series
     ]
+    traces[-1]["meta"] = {"click": "head"}
     traces[-1]["customdata"] = ["all heads are on", *removed]
     traces[-1]["hovertemplate"] = "%{x} heads left, %{customdata}: %{y:.3g} %<extra>least change first</extra>"
     counts = list(range(0, n_heads + 1, -(-n_heads // MOST_COUNTS)))
@@ -144,6 +182,6 @@ def pruning_lines(found: Pruning, *, height: int = 340) -> go.Figure:
             showgrid=True,
             gridcolor=LIGHT.line,
         ),
-        height=height,
+        height=min(_height(n_heads), TALLEST_LINES),
     )
     return figure(traces, picture)

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from attnviz.figures.answers import quoted
-from attnviz.metrics.roles import BROAD, ENOUGH, LEAST_TOKENS, SHARPEST, TOO_SHORT, Evidence, Role
+from attnviz.figures.labels import visible
+from attnviz.metrics.parking import FIRST, PUNCTUATION, SEVERAL
+from attnviz.metrics.roles import BROAD, ENOUGH, LEAST_TOKENS, PARKED, SHARPEST, TOO_SHORT, Evidence, Role
 from attnviz.numbers import counted, percent, significant
 from attnviz.shapes import Tokens
 
@@ -38,7 +40,8 @@ def evidence_words(role: Role, key_tokens: Tokens) -> str:
         entropy = f"its entropy is {percent(broad.value)} of the largest"
         below = "just below" if percent(broad.value) == percent(BROAD) else "less than"
         least = f"{below} the {percent(BROAD)} of a broad one"
-        return f"Nothing takes it half of the way from a uniform head, and {entropy}, {least}."
+        halfway = f"Nothing takes it half of the way from a uniform head ({percent(PARKED)} for a sink)"
+        return f"{halfway}, and {entropy}, {least}."
     return ""
 
 
@@ -50,9 +53,12 @@ def why_not(role: Role, key_tokens: Tokens) -> str:
     seen = _seen(other, key_tokens)
     way = other.way if other.way >= LEAST_WAY else 0.0
     how_far = f"that is {percent(way)} of the way from a uniform head"
-    if other.way < ENOUGH:
-        return f"Not {other.role}: {seen[0].lower()}{seen[1:-1]}; {how_far}, and half is needed."
-    more = "says more" if other.role not in SHARPEST else "is further"
+    if other.way < other.needed:
+        needed = "half" if other.needed == ENOUGH else percent(other.needed)
+        return f"Not {other.role}: {seen[0].lower()}{seen[1:-1]}; {how_far}, and {needed} is needed."
+    reason = role.reason
+    is_further = other.role in SHARPEST and reason is not None and reason.role != "broad" and reason.way > other.way
+    more = "is further" if is_further else "says more"
     return f"Not {other.role}: {seen[0].lower()}{seen[1:-1]}; {how_far}, but {role.name} {more}."
 
 
@@ -61,8 +67,36 @@ def _seen(one: Evidence, key_tokens: Tokens) -> str:
         return f"It looks {significant(one.value)} tokens away on average; a uniform head {significant(one.uniform)}."
     if one.role == "broad":
         return f"Its entropy is {percent(one.value)} of the largest; a uniform head’s is all of it."
-    where = GOES_TO.get(one.role) or f"to key {one.key} {quoted(key_tokens[one.key or 0])}"
+    key = f"to key {one.key} {quoted(key_tokens[one.key or 0])}"
+    if one.kinds and one.of_key is not None:
+        return (
+            f"{percent(one.value)} of its attention goes to {kinds_in_words(one.kinds)} (a uniform head: "
+            f"{percent(one.uniform)}), {percent(one.of_key)} {key} alone."
+        )
+    where = GOES_TO.get(one.role) or key
     return f"{percent(one.value)} of its attention goes {where}; a uniform head gives {percent(one.uniform)}."
+
+
+def kinds_in_words(kinds: Sequence[str]) -> str:
+    """Kinds of places in a sentence.
+
+    >>> kinds_in_words(["[CLS]", "[SEP]", "punctuation"])
+    '[CLS], [SEP] and punctuation'
+    """
+    *first, last = (visible(kind) if kind not in (PUNCTUATION, FIRST, SEVERAL) else kind for kind in kinds)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def how_named() -> str:
+    """How heads come by their names, for the caption."""
+    return (
+        "A head is named after what it is at least half of the way to doing alone, from what a head uniform over the "
+        "allowed keys does: one place beside the query, the query's word, what followed it earlier (induction; Olsson "
+        "et al. 2022), one word, or a sink: the first place, special tokens and punctuation, together or one alone "
+        "(Clark et al. 2019, section 3.2; Xiao et al. 2024). Else it is local (mean distance at most half of the "
+        f"uniform head's), broad (entropy at least {percent(BROAD)} of the largest), a sink from {percent(PARKED)} of "
+        "the way on where nothing else is further (Gu et al. 2025, section 3.2), or mixed."
+    )
 
 
 def roles_alt(roles: Sequence[Role], heads: range) -> str:

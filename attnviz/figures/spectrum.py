@@ -118,7 +118,7 @@ def rank_panel(
     selected: int,
     height: int = 340,
 ) -> go.Figure:
-    """Effective rank of each head's scores and weights, beside a uniform head.
+    """Effective rank of each head's scores and weights, beside a uniform head; a click on a point chooses the head.
 
     Parameters
     ----------
@@ -168,6 +168,8 @@ def rank_panel(
         points_of_heads(WEIGHTS, weights, heads, LIGHT.accent, "diamond", size, "directions"),
         points_of_heads(SCORES, scores, heads, LIGHT.mark, "circle", size, "directions"),
     ]
+    for points in traces[2:]:
+        points["meta"] = {"click": "head"}
     picture = layout(
         meta=Ticks(y=names, strong=selected).to_meta(),
         showlegend=True,

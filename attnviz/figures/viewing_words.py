@@ -116,6 +116,21 @@ def seen_as(alt: str, seen: Seen | None) -> str:
     return f"{alt} Shown with {seen.badge}." if seen and seen.badge else alt
 
 
+def without_effect(settings: Sequence[str]) -> str:
+    """Sentence for settings of the view that change nothing in a view of the heads; empty where there are none.
+
+    >>> without_effect(["log colours"])
+    'Log colours: no effect here, where all is of the weights themselves; see the Playground.'
+    """
+    if not settings:
+        return ""
+    *first, last = settings
+    names = f"{', '.join(first)} and {last}" if first else last
+    lines = " and, for hidden keys, the lines across layers" if "hidden keys" in settings else ""
+    begins = f"{names[:1].upper()}{names[1:]}"
+    return f"{begins}: no effect here, where all is of the weights themselves; see the Playground{lines}."
+
+
 def past_the_last(asked: Sequence[int], n_k: int) -> str:
     """Sentence for hidden keys that there are not; empty where there are all."""
     beyond = [key for key in asked if key >= n_k]

@@ -100,11 +100,15 @@ class Adaptive:
         Share of each head in what is written for a query.
     change
         Of the output, beside all heads on.
+    at_random
+        Relative change with as many heads off for each query, whichever they are: the root of the mean square over all
+        such sets.
     """
 
     keeps: Keeps
     shares: PerQuery
     change: Change
+    at_random: float
 
     @property
     def n_kept(self) -> Int[np.ndarray, " q"]:
@@ -122,7 +126,23 @@ def adaptive(made: Written, kept_share: float, gate_by: str) -> Adaptive:
     adaptively sparse weights inside a head instead.
     """
     keeps = gated_by_share(made, kept_share, gate_by)
-    return Adaptive(keeps, written_shares(made), change_without(made, keeps))
+    return Adaptive(keeps, written_shares(made), change_without(made, keeps), at_random(made, (~keeps).sum(axis=0)))
+
+
+def at_random(made: Written, n_off: Int[np.ndarray, " #q"]) -> float:
+    """Relative change of the output with so many heads off for each query, as a root mean square over all such sets.
+
+    Notes
+    -----
+    With G the products of what the n heads write for a query, k of them off change the square of its output on average
+    by k/n tr G + k(k-1)/(n(n-1)) (sum G - tr G).
+    """
+    n = made.n_heads
+    heads = made.gram[:, :n, :n]
+    alone = np.trace(heads, axis1=1, axis2=2)
+    between = heads.sum(axis=(1, 2)) - alone
+    squares = n_off / n * alone + n_off * (n_off - 1) / max(n * (n - 1), 1) * between
+    return made.relative_one(float(squares.sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,3 +196,25 @@ def _squares_without(made: Written, order: Int[np.ndarray, "head q"]) -> Float[n
 def adaptive_gates(trace: AttentionTrace, kept_share: float, gate_by: str) -> Gates:
     """Gates of a layer by what its heads write, for a run in which every layer is gated so."""
     return Gates(gated_by_share(written(trace), kept_share, gate_by))
+
+
+@dataclass(frozen=True)
+class GatedModel:
+    """What gates in every layer do to the embedding of a text: 1 - cosine with all heads on, 0 for no change.
+
+    Attributes
+    ----------
+    embedding
+        With gates that were set on the model with all heads on, all of them at once.
+    at_random
+        With as many heads on in each layer for each query, drawn at random once.
+    anew
+        With gates that each layer sets by what its heads write in the gated run.
+    n_kept_anew
+        Heads that are on then in all layers together, mean over the queries.
+    """
+
+    embedding: float
+    at_random: float
+    anew: float
+    n_kept_anew: float

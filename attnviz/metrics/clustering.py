@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from attnviz.shapes import HeadPairs, PerHead
+from attnviz.shapes import HeadPairs
 
 MOST_ORDERED = 256
 CUT_SHARE = 0.5
-TIE = 1e-9
 Merges = Float[np.ndarray, "merge 4"]
 
 
@@ -67,13 +66,6 @@ class Near(NamedTuple):
 
     head: int
     distance: float
-
-
-class Contrast(NamedTuple):
-    """Two pairs of heads: alike in where they look but not in what they write, and the reverse."""
-
-    same_maps: tuple[int, int]
-    same_outputs: tuple[int, int]
 
 
 def tree_of(distances: HeadPairs) -> Tree:
@@ -184,39 +176,3 @@ def nearest(distances: HeadPairs, head: int, count: int) -> list[Near]:
     """The heads that are nearest to one, the nearest first; of equally near ones the lower number."""
     others = [other for other in np.argsort(distances[head], kind="stable").tolist() if other != head]
     return [Near(other, float(distances[head, other])) for other in others[:count]]
-
-
-def alike_but_different(maps: HeadPairs, outputs: HeadPairs) -> Contrast | None:
-    """The pair that is most alike in its maps for how unlike its outputs are, and the reverse.
-
-    Parameters
-    ----------
-    maps, outputs
-        Distances between the heads.
-
-    Returns
-    -------
-    Contrast or None
-        The pairs whose ranks among all pairs differ most; None for fewer than three heads, or where no two ranks
-        differ.
-    """
-    rows, columns = np.triu_indices(len(maps), k=1)
-    if len(maps) < 3:
-        return None
-    beyond = _ranks(outputs[rows, columns]) - _ranks(maps[rows, columns])
-    most, least = int(beyond.argmax()), int(beyond.argmin())
-    if beyond[most] <= 0 or beyond[least] >= 0:
-        return None
-    return Contrast((int(rows[most]), int(columns[most])), (int(rows[least]), int(columns[least])))
-
-
-def _ranks(values: PerHead) -> PerHead:
-    """Place of each value in ascending order; equal values, to a billionth, share the mean of theirs."""
-    order = np.argsort(values, kind="stable")
-    starts = np.concatenate([[True], np.diff(values[order]) > TIE])
-    group = np.cumsum(starts) - 1
-    sizes = np.bincount(group)
-    ends = np.cumsum(sizes)
-    ranks = np.empty(len(values))
-    ranks[order] = (ends - (sizes - 1) / 2)[group]
-    return ranks

@@ -179,7 +179,7 @@ def leave_one_out(made: Written) -> tuple[Change, ...]:
     Notes
     -----
     A head that wrote a vector of the same length as each of the others, at right angles to them all, would change the
-    output by 1 / sqrt(heads): that is the baseline.
+    output by 1 / sqrt(heads) of what all heads together change: that is the baseline.
 
     References
     ----------

@@ -79,6 +79,42 @@ def flow(
     return np.minimum(found, 1.0)
 
 
+def flow_of_classes(maps: Sequence[Matrix], query: int, residual: float = RESIDUAL) -> Float[np.ndarray, " token"]:
+    """What `flow` gives, computed once for tokens that could be exchanged without changing any map.
+
+    Notes
+    -----
+    Under attention uniform over the allowed keys many masks cannot tell tokens apart: with the full mask all but the
+    query have one and the same flow. Exchanging two such tokens maps every path to one to a path to the other.
+
+    Examples
+    --------
+    >>> flow_of_classes([np.full((3, 3), 1 / 3)] * 2, query=0).round(3)
+    array([1. , 0.5, 0.5])
+    """
+    stacked = np.stack([with_residual(weights, residual) for weights in maps])
+    first: dict[bytes, list[int]] = {}
+    stands_for = np.arange(stacked.shape[1])
+    for token in range(len(stands_for)):
+        if token == query:
+            continue
+        sides = np.sort([stacked[:, token], stacked[:, :, token]], axis=-1)
+        alike = first.setdefault(sides.tobytes(), [])
+        known = next((other for other in alike if _can_exchange(stacked, token, other)), token)
+        stands_for[token] = known
+        if known == token:
+            alike.append(token)
+    asked, place = np.unique(stands_for, return_inverse=True)
+    return flow(maps, query, asked.tolist(), residual)[place]
+
+
+def _can_exchange(stacked: Float[np.ndarray, "layer token token"], one: int, other: int) -> bool:
+    order = np.arange(stacked.shape[1])
+    order[[one, other]] = other, one
+    rows = bool((stacked[:, one, order] == stacked[:, other]).all())
+    return rows and bool((stacked[:, order, one] == stacked[:, :, other]).all())
+
+
 def _edges(capacity: np.ndarray, first_start: int, first_end: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Start, end and capacity of every edge that has any."""
     start, end = np.nonzero(capacity)

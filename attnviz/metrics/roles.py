@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from attnviz.core.rows import Facts, Rows
-from attnviz.core.text import Numbered
 from attnviz.core.trace import AttentionTrace
 from attnviz.metrics.baseline import mean_over_queries, uniform_rows
 from attnviz.metrics.facts import word_numbers
+from attnviz.metrics.parking import Parking, is_parking, parking
 from attnviz.metrics.places import weight_beside
 from attnviz.metrics.survey import Survey
 from attnviz.metrics.words import after_same_word, same_word, same_word_elsewhere, share_on
 from attnviz.shapes import PerHead, PerQuery, Tokens, UniformPerQuery
 
 ENOUGH = 0.5
+PARKED = 0.3
 BROAD = 0.9
+ALMOST_ALL = 0.999
+TIE = 1e-6
 OTHER_PLACES = 0.25
 LEAST_TOKENS = 5
 LEAST_QUERIES = 2
@@ -28,7 +30,6 @@ BESIDE = {"previous token": -1, "own place": 0, "next token": 1}
 SINK, ONE_WORD = "sink", "one word"
 SHARPEST = ("previous token", "own place", "next token", "same word", "induction", SINK, ONE_WORD)
 ROLES = (*SHARPEST, "local", "broad", MIXED, TOO_SHORT)
-SPECIAL = re.compile(r"\[[A-Z]+\d*\]|<[^<>\s]+>|<\|[^|]+\|>")
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Evidence:
         How far the head is on the way from the uniform head (0) to one that does nothing else (1).
     key
         The key that is meant, of a sink and of one word.
+    kinds, of_key
+        Of a sink that is several places: what they are, and the share of `key` alone.
     """
 
     role: str
@@ -53,6 +56,13 @@ class Evidence:
     uniform: float
     way: float
     key: int | None = None
+    kinds: tuple[str, ...] = ()
+    of_key: float | None = None
+
+    @property
+    def needed(self) -> float:
+        """How far on the way the head has to be, where nothing else names it, to be called this."""
+        return PARKED if self.role == SINK else ENOUGH
 
 
 @dataclass(frozen=True)
@@ -93,30 +103,21 @@ def roles_of(trace: AttentionTrace, found: Survey) -> tuple[Role, ...]:
     -----
     A head is called after what it is at least half of the way to doing alone, from what a head uniform over the allowed
     keys does: looking at one place beside the query, at places with the query's word (an upper-case letter makes no
-    other word), at what followed that word earlier (induction; Olsson et al. 2022), or at one key: a sink (Xiao et al.
-    2024) where that is the first one, a special token such as [SEP] or a punctuation mark, else one word. Otherwise it
-    is local where its mean distance is at most half of the uniform head's, broad where its entropy is at least nine
-    tenths of the largest, or mixed. Below five tokens nothing is said, and of places that fewer than two queries have,
-    neither.
+    other word), at what followed that word earlier (induction; Olsson et al. 2022), at one word, or at parking places,
+    a sink: the first place, special tokens such as [SEP] and punctuation, all of them together or one alone, whichever
+    says more (Clark et al. 2019, section 3.2; Xiao et al. 2024, section 3.1). Otherwise it is local where its mean
+    distance is at most half of the uniform head's, and broad where its entropy is at least nine tenths of the largest.
+    A head that is none of these is a sink from 0.3 of the way on, the threshold of Gu et al. 2025, section 3.2, where
+    no place beside the query and no word is further; else it is mixed. Below five tokens nothing is said, and of places
+    that fewer than two queries have, neither.
+
+    A head that looks at a place beside the query is never called a sink, though that place may be punctuation.
     """
     if min(trace.n_q, trace.n_k) < LEAST_TOKENS:
         return (Role(TOO_SHORT, ()),) * trace.n_heads
     shares = _shares(trace)
-    return tuple(_role(head, found, shares, trace.key_tokens) for head in range(trace.n_heads))
-
-
-def is_parking(key: int, tokens: Tokens) -> bool:
-    """Whether attention on this key says nothing about words: the first place, a special token or punctuation.
-
-    Random vectors have no words.
-
-    >>> [is_parking(key, ("The", "cat", ".", "[SEP]")) for key in range(4)]
-    [True, False, True, True]
-    """
-    token = tokens[key]
-    if key == 0 or isinstance(tokens, Numbered):
-        return True
-    return SPECIAL.fullmatch(token) is not None or not any(letter.isalnum() for letter in token)
+    parked = parking(trace.key_tokens)
+    return tuple(_role(head, found, shares, trace.key_tokens, parked) for head in range(trace.n_heads))
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ def _places_named(rows: Rows) -> dict[str, PerQuery]:
     }
 
 
-def _role(head: int, found: Survey, shares: Mapping[str, _Share], tokens: Tokens) -> Role:
+def _role(head: int, found: Survey, shares: Mapping[str, _Share], tokens: Tokens, parked: Parking | None) -> Role:
     evidence = [
         _share_evidence(name, float(share.value[head]), float(share.uniform[head]))
         for name, share in shares.items()
@@ -168,34 +169,49 @@ def _role(head: int, found: Survey, shares: Mapping[str, _Share], tokens: Tokens
     same, elsewhere = (float(shares[name].value[head]) for name in ("same word", "elsewhere"))
     looks_elsewhere = elsewhere >= OTHER_PLACES * same
     evidence = [one for one in evidence if one.role != ("own place" if looks_elsewhere else "same word")]
-    evidence += [_one_key(head, found, tokens), _local(head, found), _broad(head, found)]
+    evidence += [*_keys(head, found, tokens, parked), _local(head, found), _broad(head, found)]
     known = sorted((one for one in evidence if not np.isnan(one.way)), key=lambda one: -one.way)
     return Role(_name(known), tuple(known))
 
 
 def _name(known: list[Evidence]) -> str:
+    """The name that this evidence gives, the strongest first."""
     ways = {one.role: one.way for one in known}
-    sharpest = next((one for one in known if one.role in SHARPEST), None)
-    if sharpest is not None and sharpest.way >= ENOUGH:
-        return sharpest.role
+    sharp = [one.role for one in known if one.role in SHARPEST and one.way >= ENOUGH]
+    beside = [role for role in sharp if role in BESIDE]
+    if sharp:
+        return beside[0] if sharp[0] == SINK and beside else sharp[0]
     if ways.get("local", 0.0) >= ENOUGH:
         return "local"
-    entropy = next((one.value for one in known if one.role == "broad"), 0.0)
-    return "broad" if entropy >= BROAD else MIXED
+    if next((one.value for one in known if one.role == "broad"), 0.0) >= BROAD:
+        return "broad"
+    furthest = max(ways.get(role, 0.0) for role in (*BESIDE, ONE_WORD))
+    return SINK if ways.get(SINK, 0.0) >= max(PARKED, furthest) else MIXED
 
 
 def _share_evidence(role: str, value: float, uniform: float, key: int | None = None) -> Evidence:
-    can_be_told = 0 < uniform < 1
+    can_be_told = 0 < uniform < ALMOST_ALL
     return Evidence(role, value, uniform, (value - uniform) / (1 - uniform) if can_be_told else np.nan, key)
 
 
-def _one_key(head: int, found: Survey, tokens: Tokens) -> Evidence:
+def _keys(head: int, found: Survey, tokens: Tokens, parked: Parking | None) -> list[Evidence]:
+    """Evidence for the key that gets most beyond its share, and for the parking places together where they say more."""
     common = head if len(found.uniform_received) > 1 else 0
     has_keys = found.small.has_keys[head if len(found.small.has_keys) > 1 else 0]
     n_rows = max(int(has_keys.sum()), 1)
     value, uniform = found.received[head] / n_rows, found.uniform_received[common] / n_rows
     key = int((value - uniform).argmax())
-    return _share_evidence(SINK if is_parking(key, tokens) else ONE_WORD, float(value[key]), float(uniform[key]), key)
+    role = SINK if is_parking(key, tokens) else ONE_WORD
+    alone = _share_evidence(role, float(value[key]), float(uniform[key]), key)
+    if parked is None:
+        return [alone]
+    places = parked.places
+    favourite = int(np.where(places, value - uniform, -np.inf).argmax())
+    together = _share_evidence(SINK, float(value[places].sum()), float(uniform[places].sum()), favourite)
+    together = replace(together, kinds=parked.kinds, of_key=float(value[favourite]))
+    if role == ONE_WORD:
+        return [alone, together]
+    return [together if together.way > alone.way + TIE else alone]
 
 
 def _local(head: int, found: Survey) -> Evidence:

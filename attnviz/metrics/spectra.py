@@ -87,8 +87,16 @@ class LayerSpectra:
     n_rows: int
 
 
-def layer_spectra(trace: AttentionTrace) -> LayerSpectra:
+def layer_spectra(trace: AttentionTrace, among: int | None = None) -> LayerSpectra:
     """Singular values before and after the softmax.
+
+    Parameters
+    ----------
+    trace
+        A layer.
+    among
+        How many heads are looked at together, those of other layers too, so that fewer queries are taken of each;
+        those of this layer where it is left out.
 
     Notes
     -----
@@ -99,7 +107,7 @@ def layer_spectra(trace: AttentionTrace) -> LayerSpectra:
     ----------
     Bhojanapalli et al. 2020, section 3; Dong et al. 2021, section 2.
     """
-    weights, uniform = weight_spectra(trace)
+    weights, uniform = weight_spectra(trace, among)
     return LayerSpectra(score_spectra(trace), weights, uniform, weights.shape[0])
 
 
@@ -198,14 +206,14 @@ def rows_taken(n_heads: int, n_q: int, n_k: int) -> int:
     return max(1, min(n_q, MOST_ROWS, MOST_CELLS // n_k, isqrt(MOST_WORK // (n_heads * n_k))))
 
 
-def weight_spectra(trace: AttentionTrace) -> tuple[Spectra, Spectra]:
+def weight_spectra(trace: AttentionTrace, among: int | None = None) -> tuple[Spectra, Spectra]:
     """Singular values of the weights, and of a head uniform over the allowed keys by the same code on the same mask.
 
     Notes
     -----
     Over the first queries only where there are many (`rows_taken`), with all of their keys.
     """
-    n_rows = rows_taken(trace.n_heads, trace.n_q, trace.n_k)
+    n_rows = rows_taken(among or trace.n_heads, trace.n_q, trace.n_k)
     shape, eps = (n_rows, trace.n_k), float(np.finfo(trace.query.dtype).eps)
     masked = 1 if has_one_mask(trace) else trace.n_heads
     weights = _over_heads(trace, range(trace.n_heads), n_rows, lambda rows: rows.weights)

@@ -117,7 +117,7 @@ def sweep(config: AttentionConfig, on_progress: Callable[[float], None] | None =
     Parameters
     ----------
     config
-        The setting; every head has its own keys and values, of d_head columns, whatever it says.
+        The setting; every head is on and has its own keys and values, of d_head columns, whatever it says.
     on_progress
         Told the share of the numbers of heads that is done, from 0 to 1.
 
@@ -138,6 +138,8 @@ def sweep(config: AttentionConfig, on_progress: Callable[[float], None] | None =
         n_kv_heads=None,
         d_value=None,
         dropout=0.0,
+        removed=(),
+        stand_in="zero",
     )
     drawn = make_projections("random", config.d_model, 1, config.seed)
     counts = head_counts(config.d_model, config.n_heads)

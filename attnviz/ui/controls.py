@@ -163,7 +163,7 @@ def _view() -> None:
         st.toggle(
             "Same scale for all heads",
             key="shared_scale",
-            help="Off: each head's largest weight has the strongest colour.",
+            help="Playground. Off: each head's largest weight has the strongest colour.",
         )
         viewing.controls()
 

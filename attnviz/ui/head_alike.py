@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from attnviz.figures import alike_matrix, alike_words, head_map
+from attnviz.figures import alike_matrix, alike_words, head_map, pair_map, pair_words
 from attnviz.figures.head_map import MOST_LABELS
 from attnviz.figures.head_names import head_name, heads_of
 from attnviz.figures.redundancy import MOST_HEADS
@@ -15,13 +15,13 @@ from attnviz.metrics.alike import Alike
 from attnviz.metrics.clustering import (
     Plane,
     Tree,
-    alike_but_different,
     cut_of,
     groups_below,
     nearest,
     plane_of,
     tree_of,
 )
+from attnviz.metrics.contrast import HeadsByPair, by_pair
 from attnviz.picks import HeadAt
 from attnviz.registries import SIMILARITIES
 from attnviz.registry import Entry, Spec
@@ -85,6 +85,21 @@ class Scope:
         name = ("plane", spec, len(self.layers), self.at[0])
         return self.run.kept.once(name, lambda: plane_of(self.alike(spec).distances))
 
+    def pairs(self) -> tuple[HeadsByPair, list[dict[str, int]]]:
+        """Every pair of these heads by its maps and its outputs, and what a click on it sets."""
+
+        def make() -> tuple[HeadsByPair, list[dict[str, int]]]:
+            found = by_pair(*(self.alike(SIMILARITIES[name].spec()) for name in ("cosine", "linear_cka")))
+            heads = [(self.at[first], self.at[second]) for first, second in zip(found.first, found.second, strict=True)]
+            is_one = len(self.run.layers) == 1
+            return found, [
+                {"head": one.head, "other": other.head}
+                | ({} if is_one else {"layer": one.layer, "other_layer": other.layer})
+                for one, other in heads
+            ]
+
+        return self.run.kept.once(("pairs", len(self.layers), self.at[0]), make)
+
 
 def scope_of(scenario: Scenario, shown: Shown, head: int) -> Scope:
     """The heads of the layer on screen, or of all layers."""
@@ -112,13 +127,13 @@ def alike(scenario: Scenario, shown: Shown, head: int) -> None:
         _matrix(scenario, scope)
     with right:
         _map(scenario, scope)
-        _contrast(scope)
     left, right = st.columns(2, gap="medium")
     with left:
         near = nearest(scope.alike(scenario.similarity).distances, scope.selected, 1)
         head_difference.difference(scenario, shown, head, scope.at[near[0].head] if near else None)
     with right:
-        _nearest(scenario, scope)
+        _pairs(scenario, scope)
+    _nearest(scenario, scope)
 
 
 def _entry(scenario: Scenario) -> tuple[Entry[..., Alike], str]:
@@ -137,8 +152,8 @@ def _matrix(scenario: Scenario, scope: Scope) -> None:
         answer = alike_words.TOO_SHORT
     unit = f", in {entry.unit}" if entry.unit else ""
     joined = (
-        " Heads are in the order of the tree: two groups join at their mean distance (average linkage; the dotted line "
-        "is at half of the mean over all pairs)."
+        " Heads are in the order of the tree on the right: two groups join at their mean distance, from 0 at its left "
+        "(average linkage; the dotted line is at half of the mean over all pairs)."
         if tree is not None
         else f" Of more than {MOST_HEADS} heads the block of the chosen one is shown, without a tree."
     )
@@ -204,7 +219,8 @@ def _map(scenario: Scenario, scope: Scope) -> None:
             "Which heads are near each other?",
             answer,
             f"Distance = {distance}, as near as a plane can show it (classical scaling; Torgerson 1952). Colours: "
-            "groups below the dotted line of the tree. Click a point to choose its head.",
+            "groups below the dotted line of the tree. Where there is no room for a name, point at the dot. Click a "
+            "dot to choose its head.",
             alike_words.map_alt(plane, scope.names, scope.selected),
         ),
         on_click=session.row_setter("head_map", _choices(scope, None)),
@@ -243,13 +259,26 @@ def _nearest(scenario: Scenario, scope: Scope) -> None:
     )
 
 
-def _contrast(scope: Scope) -> None:
-    """The pair that looks alike but writes different things, and the reverse."""
-    if not scope.is_cheap or scope.layers[0].trace.n_k < 2:
+def _pairs(scenario: Scenario, scope: Scope) -> None:
+    """Every pair of heads by how alike they look and how alike they write."""
+    trace = scope.layers[0].trace
+    if not scope.is_cheap or len(scope.at) < 2 or min(trace.n_q, trace.n_k) < 2:
         return
-    maps, outputs = (scope.alike(SIMILARITIES[name].spec()) for name in ("cosine", "linear_cka"))
-    name = ("contrast", len(scope.layers), scope.at[0])
-    found = scope.run.kept.once(name, lambda: alike_but_different(maps.distances, outputs.distances))
-    words = alike_words.contrast_words(found, maps, outputs, scope.names)
-    if words:
-        show.sentence(words)
+    pairs, choices = scope.pairs()
+    click = "head" if scenario.beside else "head, and the other one beside it"
+    show.figure(
+        pair_map(pairs, scope.at, selected=scope.selected, has_layers=len(scope.run.layers) > 1),
+        key="pair_map",
+        words=Words(
+            "Do heads that look alike write the same?",
+            pair_words.pair_answer(pairs, scope.names),
+            "A dot for each pair: to the right they look at the same keys (cosine of maps; Bian et al. 2021), at the "
+            "top what they take from the values tells the same queries apart (linear CKA; Kornblith et al. 2019). "
+            "Dotted: the baselines, as means over the heads: the cosine with a head that is uniform over the allowed "
+            "keys, and the CKA of a head's output with the same in random order. A and B: the pairs whose two ranks "
+            "differ most; rank correlation: Spearman 1904. "
+            f"Click a dot to choose its first {click}.",
+            pair_words.pair_alt(pairs),
+        ),
+        on_click=session.row_setter("pair_map", choices),
+    )

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from attnviz.figures import rank_words
+from attnviz.figures import sweep_words
 from attnviz.figures.sweep import Series, sweep_lines
 from attnviz.figures.theme import LIGHT
 from attnviz.metrics.sweep import Sweep, sweep
 from attnviz.registries import METRICS
 from attnviz.scenario import Scenario
 from attnviz.tables import sweep_table
-from attnviz.ui import session, show
+from attnviz.ui import progress, session, show
 from attnviz.ui.layer import Shown
 from attnviz.ui.live import Words
 
@@ -24,22 +24,24 @@ def number(scenario: Scenario, shown: Shown, head: int) -> None:
         _fixed()
         return
     config = scenario.config()
-    with st.spinner("Trying other numbers of heads…", show_time=False):
-        found = shown.run.kept.once("sweep", lambda: sweep(config))
-    directions, sharpness, likeness = st.columns(3, gap="medium")
+    with progress.steps(st.empty(), "of the numbers of heads tried") as tell:
+        found = shown.run.kept.once("sweep", lambda: sweep(config, tell))
+    cut = sweep_words.cut(found, config.n_q, config.n_k)
+    with st.container(key="sweep"):
+        directions, sharpness, likeness = st.columns(3, gap="medium")
     with directions:
-        _directions(found, config.n_heads)
+        _directions(found, config.n_heads, cut)
     with sharpness:
-        _sharpness(found, config.n_heads)
+        _sharpness(found, config.n_heads, cut)
     with likeness:
-        _likeness(found, config.n_heads)
+        _likeness(found, config.n_heads, cut)
     frame, labels = sweep_table(found)
     counts = [point.n_heads for point in found.points]
     show.table(
         frame,
         slice(None),
         title="Every number of heads in numbers",
-        caption=f"{rank_words.sweep_caption(found, config.projections, config.n_q, config.n_k)} Means over the heads; "
+        caption=f"{sweep_words.caption(found, config.projections, config.n_q, config.n_k)} Means over the heads; "
         "“uniform”: a head uniform over the allowed keys. Parameters (W_Q, W_K, W_V, W_O) and operations stay, the "
         "memory of the weights grows.",
         labels=labels,
@@ -62,7 +64,7 @@ def _values(found: Sweep, name: str) -> np.ndarray:
     return np.array([getattr(point, name) for point in found.points], dtype=np.float64)
 
 
-def _directions(found: Sweep, present: int) -> None:
+def _directions(found: Sweep, present: int, cut: str) -> None:
     bound, scores, weights, uniform = (
         _values(found, name)
         for name in ("rank_bound", "score_effective_rank", "weight_effective_rank", "uniform_effective_rank")
@@ -84,15 +86,15 @@ def _directions(found: Sweep, present: int) -> None:
         key="sweep_directions",
         words=Words(
             "How many directions does each head have?",
-            rank_words.sweep_rank_answer(found),
+            sweep_words.rank_answer(found),
             "Effective rank exp(−Σ p ln p), p = σ / Σ σ, mean over the heads (Roy & Vetterli 2007, section 2). Limit "
-            "of the scores: d_head, or the number of tokens (Bhojanapalli et al. 2020, section 3).",
-            rank_words.sweep_alt(found, "Effective rank of the scores", scores.tolist()),
+            f"of the scores: d_head, or the number of tokens (Bhojanapalli et al. 2020, section 3).{cut}",
+            sweep_words.alt(found, "Effective rank of the scores", scores.tolist()),
         ),
     )
 
 
-def _sharpness(found: Sweep, present: int) -> None:
+def _sharpness(found: Sweep, present: int, cut: str) -> None:
     entry = METRICS["normalised_entropy"]
     values, uniform = (_values(found, name) for name in ("entropy_share", "uniform_entropy_share"))
     show.figure(
@@ -105,14 +107,14 @@ def _sharpness(found: Sweep, present: int) -> None:
         key="sweep_entropy",
         words=Words(
             "How broadly does each head look?",
-            rank_words.sweep_entropy_answer(found),
-            f"{entry.label}: {entry.formula}, mean over queries and heads. Source: {entry.source}.",
-            rank_words.sweep_alt(found, "Entropy as a share of the largest", values.tolist()),
+            sweep_words.entropy_answer(found),
+            f"{entry.label}: {entry.formula}, mean over queries and heads. Source: {entry.source}.{cut}",
+            sweep_words.alt(found, "Entropy as a share of the largest", values.tolist()),
         ),
     )
 
 
-def _likeness(found: Sweep, present: int) -> None:
+def _likeness(found: Sweep, present: int, cut: str) -> None:
     cosine, pairs, alike = (_values(found, name) for name in ("mean_cosine", "n_pairs", "n_alike_pairs"))
     share = np.where(pairs > 0, alike / np.maximum(pairs, 1), np.nan)
     series = {"mean cosine": Series(cosine, LIGHT.mark), "pairs above 0.9": Series(share, LIGHT.accent)}
@@ -121,9 +123,9 @@ def _likeness(found: Sweep, present: int) -> None:
         key="sweep_alike",
         words=Words(
             "How alike are the heads?",
-            rank_words.sweep_alike_answer(found),
+            sweep_words.alike_answer(found),
             "Cosine of two heads' maps, ⟨A, B⟩ / (‖A‖ ‖B‖), mean over all pairs, and the share of pairs above 0.9; "
-            "with one head there is no pair (redundancy: Bian et al. 2021, section 3).",
-            rank_words.sweep_alt(found, "Mean cosine", cosine.tolist()),
+            f"with one head there is no pair (redundancy: Bian et al. 2021, section 3).{cut}",
+            sweep_words.alt(found, "Mean cosine", cosine.tolist()),
         ),
     )

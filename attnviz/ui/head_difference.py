@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
@@ -12,11 +12,11 @@ from attnviz.figures import alike_words, difference_map
 from attnviz.figures.head_names import head_name
 from attnviz.figures.pattern import MOST_SIDE, fitting_window, is_exact
 from attnviz.link import from_query
-from attnviz.metrics.difference import Side, difference_part, moved
+from attnviz.metrics.difference import ONE_SIDED, Side, difference_part, moved
 from attnviz.numbers import counted
 from attnviz.picks import HeadAt
 from attnviz.scenario import MAX_CHARACTERS, Scenario
-from attnviz.ui import compute, session, show
+from attnviz.ui import compute, kept_setting, session, show
 from attnviz.ui.layer import Shown
 from attnviz.ui.live import Words
 from attnviz.ui.show import marked
@@ -25,12 +25,14 @@ DEFAULT_LINK = "seed=0"
 NEAREST = -1
 
 
-class Other(NamedTuple):
-    """What the chosen head is compared with, what the two are called, and the link of the setting that was kept."""
+@dataclass(frozen=True)
+class Other:
+    """What the chosen head is compared with, what the two are called, and the setting that was kept, in words too."""
 
     side: Side
     names: tuple[str, str]
     setting: str = ""
+    apart: str = ""
 
 
 def difference(scenario: Scenario, shown: Shown, head: int, near: HeadAt | None) -> None:
@@ -111,7 +113,8 @@ def _setting_beside(scenario: Scenario, head: int, shown: Shown) -> Other | str:
         return f"The kept setting has {sizes[0]}, this one {sizes[1]}: only maps of one size have a difference."
     if head >= trace.n_heads:
         return f"The kept setting has {counted(trace.n_heads, 'head')}, so there is no head {head} to compare with."
-    return Other(Side(trace, head), (f"head {head} now", f"head {head} in the kept setting"), scenario.beside)
+    names = (f"head {head} now", f"head {head} in the kept setting")
+    return Other(Side(trace, head), names, scenario.beside, kept_setting.apart(kept, scenario))
 
 
 def _picture(scenario: Scenario, shown: Shown, head: int, other: Other) -> None:
@@ -122,6 +125,12 @@ def _picture(scenario: Scenario, shown: Shown, head: int, other: Other) -> None:
     found = layer.kept.once(name, lambda: moved(first, other.side))
     part = layer.kept.once((*name, window), lambda: difference_part(first, other.side, window, MOST_SIDE))
     one, two = other.names
+    answer = alike_words.difference_answer(found, trace, other.names)
+    masks = (
+        " Pairs that one of the two may not attend to have a colour of their own, and no difference."
+        if (part == ONE_SIDED).any()
+        else ""
+    )
     pooled = "" if is_exact(window) else " Each cell is the difference of its block that is largest in size; zoom in."
     show.figure(
         difference_map(
@@ -138,9 +147,9 @@ def _picture(scenario: Scenario, shown: Shown, head: int, other: Other) -> None:
             f"What does {one} do differently than in the kept setting?"
             if other.setting
             else f"What does {one} do differently from {two}?",
-            alike_words.difference_answer(found, trace, other.names),
-            f"difference = weight of {one} − weight of {two}; white where they give the same. On other keys: half of "
-            f"Σ |difference| of a row, the mean over the queries (total variation distance).{pooled}",
+            f"{other.apart} {answer}".strip(),
+            f"difference = weight of {one} − weight of {two}; white where they give the same.{masks} On other keys: "
+            f"half of Σ |difference| of a row, the mean over the queries (total variation distance).{pooled}",
             alike_words.difference_alt(found, other.names),
         ),
         on_click=session.click_setter("difference"),

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
-from attnviz.core.trace import AttentionTrace
 from attnviz.errors import NothingYetError
-from attnviz.figures import attention_lines, flow_bars, layer_words, rollout_map
+from attnviz.figures import flow_bars, layer_words, path_picture, path_words, rollout_map
 from attnviz.figures.answers import quoted
 from attnviz.figures.colours import rounded_top
-from attnviz.figures.grid import heads_shown
-from attnviz.figures.labels import visible
+from attnviz.figures.flow import flow_range
 from attnviz.figures.row import keys_to_show
-from attnviz.metrics.flow import MOST_TOKENS, flow
-from attnviz.metrics.links import Links, strongest_links
+from attnviz.metrics.flow import MOST_TOKENS, flow, flow_of_classes
+from attnviz.metrics.paths import strongest_routes
 from attnviz.metrics.rollout import MeanMaps, mean_maps, rollout
 from attnviz.numbers import grouped
 from attnviz.scenario import Scenario
 from attnviz.shapes import Matrix
-from attnviz.ui import controls, progress, session, show
+from attnviz.ui import controls, head_lines, session, show
 from attnviz.ui.layer import Run, Shown
 from attnviz.ui.live import Words
 
 LONGEST_ROLLOUT = 512
-MOST_OF_QUERY = 200
-MOST_DRAWN_SHARE = 0.9
-MOST_ROWS = 12
+LONGEST_PATHS = 40
 NAMES = {"lines": "Lines", "rollout": "Rollout", "flow": "Flow"}
 DRAWN = {"head": "Chosen head", "all": "All heads"}
 
@@ -42,72 +37,11 @@ def layers(scenario: Scenario, shown: Shown, head: int) -> None:
     with right:
         query = controls.query_picker(shown.layer)
     if scenario.layers_view == "lines":
-        lines(scenario, shown, head, query)
+        head_lines.lines(scenario, shown, head, query)
     elif scenario.layers_view == "rollout":
         rolled_out(scenario, shown, query)
     else:
         flowing(shown, query)
-
-
-def lines(scenario: Scenario, shown: Shown, head: int, query: int) -> None:
-    """The strongest links of the chosen head or of all heads, between two columns of tokens."""
-    layer = shown.layer
-    trace = layer.trace
-    heads = range(head, head + 1) if scenario.drawn == "head" else heads_shown(head, trace.n_heads)
-    links = progress.links(layer, heads).holding(MOST_DRAWN_SHARE)
-    rows = range(query, query + 1)
-    of_query = layer.kept.once(("links", heads, query), lambda: strongest_links(trace, heads, MOST_OF_QUERY, rows=rows))
-    left, right = st.columns([3, 2])
-    with left:
-        _lines_picture(links, of_query, trace, heads=heads, query=query)
-    with right:
-        _links_table(links, trace)
-
-
-def _lines_picture(links: Links, of_query: Links, trace: AttentionTrace, *, heads: range, query: int) -> None:
-    is_one = len(heads) == 1
-    show.figure(
-        attention_lines(links, of_query, trace.query_tokens, trace.key_tokens, heads=heads, query=query),
-        key="attention_lines",
-        words=Words(
-            f"Which tokens does {f'head {heads[0]}' if is_one else 'each head'} link?",
-            layer_words.lines_answer(links, of_query, query, trace.query_tokens, trace.key_tokens),
-            layer_words.lines_caption(heads, 1 if is_one else trace.n_heads),
-            layer_words.lines_alt(links, heads, trace.query_tokens, trace.key_tokens),
-        ),
-        on_click=session.click_setter("attention_lines"),
-    )
-
-
-def _links_table(links: Links, trace: AttentionTrace) -> None:
-    queries, keys = ([visible(token) for token in tokens] for tokens in (trace.query_tokens, trace.key_tokens))
-    frame = pd.DataFrame(
-        {
-            "head": links.head,
-            "query": links.query,
-            "query_token": [queries[place] for place in links.query],
-            "key": links.key,
-            "key_token": [keys[place] for place in links.key],
-            "weight": links.weight,
-        }
-    )
-    few = min(MOST_ROWS, len(frame))
-    show.table(
-        frame,
-        slice(0, few),
-        title="The strongest links in numbers",
-        caption=f"The first {few} of {grouped(len(frame))}; the file has all.",
-        labels={
-            "head": "Head",
-            "query": "Query",
-            "query_token": "Token",
-            "key": "Key",
-            "key_token": "Token",
-            "weight": "Weight",
-        },
-        file_name="attnviz-links.csv",
-        strong=-1,
-    )
 
 
 def rolled_out(scenario: Scenario, shown: Shown, query: int) -> None:
@@ -155,6 +89,34 @@ def rolled_out(scenario: Scenario, shown: Shown, query: int) -> None:
                 words=words,
                 on_click=session.click_setter(name),
             )
+    if shown.count > 1:
+        _paths(shown, maps[: index + 1], query)
+
+
+def _paths(shown: Shown, used: tuple[MeanMaps, ...], query: int) -> None:
+    """The strongest paths from the input to the chosen query, below the rollout that they add up to."""
+    tokens, n_layers = shown.layer.trace.query_tokens, len(used)
+    if len(tokens) > LONGEST_PATHS:
+        show.sentence(path_words.too_many_tokens(len(tokens), LONGEST_PATHS))
+        return
+    routes, uniform = shown.run.kept.once(
+        ("paths", shown.index, query),
+        lambda: (
+            strongest_routes([one.weights for one in used], query),
+            strongest_routes([one.uniform for one in used], query),
+        ),
+    )
+    show.figure(
+        path_picture(routes, tokens, query=query, n_layers=n_layers),
+        key="rollout_paths",
+        words=Words(
+            path_words.paths_question(query, tokens),
+            path_words.paths_answer(routes, uniform, query, tokens),
+            path_words.paths_caption(),
+            path_words.paths_alt(routes, n_layers, tokens),
+        ),
+        on_click=session.click_setter("rollout_paths"),
+    )
 
 
 def flowing(shown: Shown, query: int) -> None:
@@ -166,20 +128,20 @@ def flowing(shown: Shown, query: int) -> None:
         )
         return
     tokens, used = shown.layer.trace.query_tokens, maps[: index + 1]
-    flows = shown.run.kept.once(("flow", index, query), lambda: flow([one.weights for one in used], query))
-    rolled = _rollouts(shown.run, maps)[0][index][query]
-    places = keys_to_show(flows, np.ones(len(flows), dtype=np.bool_), query)
-    uniform = shown.run.kept.once(
-        ("uniform flow", index, query), lambda: flow([one.uniform for one in used], query, places)
+    flows, uniform = shown.run.kept.once(
+        ("flow", index, query),
+        lambda: (flow([one.weights for one in used], query), flow_of_classes([one.uniform for one in used], query)),
     )
+    rolled = _rollouts(shown.run, maps)[0][index][query]
+    places = keys_to_show(np.abs(flows - uniform), np.ones(len(flows), dtype=np.bool_), query)
     show.figure(
-        flow_bars(flows, uniform, rolled, tokens, places, key=query),
+        flow_bars(flows, uniform, tokens, places, key=query),
         key="flow_of_query",
         words=Words(
             f"How much of query {query} {quoted(tokens[query])} could come from each input token?",
-            layer_words.flow_answer(flows, rolled, uniform, places, query, tokens),
-            layer_words.flow_caption(len(tokens), index + 1, len(places)),
-            layer_words.flow_alt(flows, places, tokens),
+            layer_words.flow_answer(flows, uniform, rolled, query, tokens),
+            layer_words.flow_caption(len(tokens), index + 1, len(places), flow_range(flows[places], uniform[places])),
+            layer_words.flow_alt(flows, uniform, places, tokens),
         ),
     )
 

@@ -13,13 +13,19 @@ from attnviz.metrics import mean_over_queries, measure_label
 from attnviz.metrics.offsets import offsets_of
 from attnviz.picks import HeadAt
 from attnviz.registries import METRICS
-from attnviz.scenario import MAX_CHARACTERS, Scenario
+from attnviz.scenario import Scenario
 from attnviz.tables import measure_table
-from attnviz.ui import controls, head_parts, panels, progress, session, show
+from attnviz.ui import controls, head_parts, head_repeated, panels, progress, session, show
 from attnviz.ui.layer import Layer, Shown
 from attnviz.ui.live import Words
 
 OF_THE_SINK = ("first_key", "sink_mass")
+WAYS_OUT = {
+    "distance_in_image": "With a sentence or vectors, choose the positions 2-D relative (Swin).",
+    "same_token": "Choose a text in which a word comes again, and a mask that allows it.",
+    "induction": "Choose a text in which a word comes again, and a mask that allows what follows it.",
+    "output_share": "Choose a mask that allows some pairs, and leave a head on.",
+}
 
 
 def measure(scenario: Scenario, shown: Shown, head: int) -> None:
@@ -38,7 +44,7 @@ def measure(scenario: Scenario, shown: Shown, head: int) -> None:
     else:
         _one_layer(scenario, shown.layer, head)
     if entry.group == "Distance":
-        _offsets(shown.layer, head)
+        _offsets(scenario, shown, head)
     elif entry.name in OF_THE_SINK and not (has_layers and scenario.scope == "all"):
         _received(shown.layer, head)
 
@@ -49,11 +55,19 @@ def _caption(scenario: Scenario) -> str:
     return f"{entry.summary} {measure_label(scenario.measure)} = {entry.formula}{unit}. Source: {entry.source}."
 
 
+def _nowhere(scenario: Scenario) -> str:
+    """That the measure is not defined, what it is, and a way out."""
+    entry = METRICS[scenario.measure.name]
+    way_out = WAYS_OUT.get(entry.name, "Choose a longer input, or a mask that allows more.")
+    label = measure_label(scenario.measure)
+    return f"{label} is not defined for any query of this input. {entry.summary} {way_out}"
+
+
 def _one_layer(scenario: Scenario, layer: Layer, head: int) -> None:
     entry, label = METRICS[scenario.measure.name], measure_label(scenario.measure)
     found = progress.measured(layer, scenario.measure)
     if np.isnan(found.values).all():
-        raise NothingYetError(f"{label} is not defined for any query of this input. {entry.summary}")
+        raise NothingYetError(_nowhere(scenario))
     show.figure(
         measure_panel(
             found.values,
@@ -90,34 +104,43 @@ def _all_layers(scenario: Scenario, shown: Shown, head: int) -> None:
     entry, label = METRICS[scenario.measure.name], measure_label(scenario.measure)
     found = [progress.measured(layer, scenario.measure) for layer in shown.run.layers]
     means = np.stack([mean_over_queries(one.values) for one in found])
-    uniform = mean_over_queries(np.stack([np.resize(mean_over_queries(one.uniform), len(means[0])) for one in found]))
+    if np.isnan(means).all():
+        raise NothingYetError(_nowhere(scenario))
+    uniform = np.stack([np.broadcast_to(mean_over_queries(one.uniform), means[0].shape) for one in found])
     name = f"{label} ({entry.unit})" if entry.unit else label
+    own = ", on average over the heads" if (np.ptp(uniform, axis=1) > answers.TIE).any() else ""
     show.figure(
-        layer_map(means, uniform, selected=HeadAt(shown.index, head), name=name, scale=scenario.scale),
+        layer_map(
+            means, mean_over_queries(uniform), selected=HeadAt(shown.index, head), name=name, scale=scenario.scale
+        ),
         key="measure_of_layers",
         words=Words(
             f"{label}: which head of which layer has how much?",
             measure_words.layer_map_answer(means, uniform, [layer.roles for layer in shown.run.layers], entry.unit),
             f"{_caption(scenario)} Mean over the queries; the last column is a head that is uniform over the allowed "
-            "keys. Click a head to choose it.",
+            f"keys{own}. Click a head to choose it.",
             measure_words.layer_map_alt(means, name),
         ),
         on_click=session.head_setter("measure_of_layers", means.shape[1]),
     )
 
 
-def _offsets(layer: Layer, head: int) -> None:
+def _offsets(scenario: Scenario, shown: Shown, head: int) -> None:
+    layer = shown.layer
+    name = answers.named(head, layer.roles)
+    if shown.count > 1 and scenario.scope == "all":
+        name = measure_words.named_in_layers(HeadAt(shown.index, head), [one.roles for one in shown.run.layers])
     found = layer.kept.once(("offsets", head), lambda: offsets_of(layer.trace, head))
     show.figure(
         offset_bars(found),
         key="offsets_of_head",
         words=Words(
-            f"How far does {answers.named(head, layer.roles)} look, and which way?",
-            measure_words.offsets_answer(found, head, layer.roles),
+            f"How far does {name} look, and which way?",
+            measure_words.offsets_answer(found, name),
             "Sum of the weights of all pairs of query and key with this offset, over the number of queries; before 0 "
             "lies what came earlier. Heads with the same mean distance may look at different places. Source: Vig & "
             "Belinkov 2019, section 4.3.",
-            measure_words.offsets_alt(found, head),
+            measure_words.offsets_alt(found, name),
         ),
     )
 
@@ -141,12 +164,6 @@ def _received(layer: Layer, head: int) -> None:
 
 
 def _once_more(scenario: Scenario, layer: Layer) -> None:
-    """Where no word comes again, a way to a text in which all do."""
-    if not np.isnan(progress.measured(layer, scenario.measure).values).all():
-        return
-    twice = f"{scenario.text.strip()} {scenario.text.strip()}"
-    if scenario.input == "vectors" or len(twice) > MAX_CHARACTERS:
-        show.sentence("No word comes again here. Choose a sentence in which one does.")
-        return
-    show.sentence("No query has an earlier place of its own word that it may look at.")
-    st.button("Say the sentence twice", on_click=session.setter(text=twice))
+    """Where no word comes again, a way to a text in which all do; for the trained model also to random words."""
+    is_found = not np.isnan(progress.measured(layer, scenario.measure).values).all()
+    head_repeated.ways(scenario, comes_again=is_found)

@@ -9,22 +9,25 @@ import pandas as pd
 import streamlit as st
 
 from attnviz.figures import layer_map, pruning_lines, removal_bars, removal_words
+from attnviz.figures.overview_map import cell_texts
+from attnviz.figures.removal import MOST_BARS
 from attnviz.metrics.contribution import (
     Change,
     Written,
-    change_without,
     check_removable,
     leave_one_out,
     pruning,
     shares,
     written,
 )
+from attnviz.metrics.gated import change_of_output
 from attnviz.metrics.takeover import takeover
-from attnviz.numbers import significant
+from attnviz.metrics.together import together
+from attnviz.numbers import THIN_SPACE, percent
 from attnviz.picks import HeadAt
 from attnviz.scenario import Scenario
 from attnviz.shapes import PerHead
-from attnviz.ui import compute, controls, head_parts, head_switches, panels, progress, session, show
+from attnviz.ui import compute, controls, head_switches, panels, progress, sentences, session, show
 from attnviz.ui.layer import Layer, Shown
 from attnviz.ui.live import Words
 
@@ -55,9 +58,9 @@ def removal(scenario: Scenario, shown: Shown, head: int) -> None:
     with left:
         _alone(found, shown, head, stand_in)
     with right:
-        _one_by_one(found, layer)
+        _one_by_one(found, layer, stand_in)
     head_switches.switches(scenario, shown)
-    _switched_off(found, scenario, shown, intact)
+    _switched_off(scenario, shown, intact)
     if scenario.input == "trained":
         _in_the_model(scenario, shown, intact, head)
     _table(found, layer, head)
@@ -84,56 +87,68 @@ def written_by(layer: Layer, stand_in: str = "zero") -> Written:
 
 def _alone(found: Removed, shown: Shown, head: int, stand_in: str) -> None:
     roles, off = shown.layer.roles, shown.layer.trace.removed
-    instead = removal_words.STAND_INS[stand_in]
+    instead, equal = removal_words.STAND_INS[stand_in], removal_words.equal_heads(together(found.made), len(roles))
     show.figure(
         removal_bars(
             found.changes,
-            removal_words.equal_heads(len(roles)),
+            equal,
             roles,
             selected=head,
             off=off,
-            height=head_parts.height(shown.layer),
         ),
         key="removal_bars",
         words=Words(
             "What changes without a head?",
-            removal_words.removal_answer(found.changes, roles),
+            removal_words.removal_answer(found.changes, equal, roles),
             f"Each head removed alone, {instead} instead: ‖output without it − output‖ / ‖output‖ over all queries, "
-            "in % (Michel et al. 2019, section 3.2). Dotted: 1 / √heads, for heads of equal length at right angles.",
+            "in % (Michel et al. 2019, section 3.2). Dotted: ‖Σp_h‖ / ‖output‖ / √heads, for heads of equal length at "
+            "right angles that together are as long as what goes with these, Σp_h. "
+            f"Click a {'bar' if len(roles) <= MOST_BARS else 'point'} to choose its head.",
             removal_words.removal_alt(found.changes, roles),
         ),
+        on_click=session.row_setter("removal_bars", [{"head": one} for one in range(len(roles)) if one != head]),
     )
 
 
-def _one_by_one(found: Removed, layer: Layer) -> None:
-    order = pruning(found.made)
+def _one_by_one(found: Removed, layer: Layer, stand_in: str) -> None:
+    order, whole = pruning(found.made), together(found.made)
+    has_bias = layer.trace.origin.to_output.b is not None
+    ends = removal_words.none_left_words(whole, stand_in, has_bias=has_bias)
+    why = (
+        "The output counts with its bias b_O, which no head takes with it." if has_bias else "",
+        removal_words.above_words(order),
+        removal_words.agreement_words(whole, layer.trace.n_heads),
+    )
     show.figure(
-        pruning_lines(order, height=head_parts.height(layer)),
+        pruning_lines(order),
         key="pruning_lines",
         words=Words(
             "How many heads can go?",
-            removal_words.pruning_answer(order),
+            " ".join(filter(None, (removal_words.pruning_answer(order), ends))),
             "‖output without them − output‖ / ‖output‖ in %; each step removes the head whose absence changes the "
             "output least. “shortest first”: by ‖p_h‖, the length of what it writes; “at random”: root of the mean "
-            "square over all sets of as many heads (pruning: Michel et al. 2019, section 4).",
+            "square over all sets of as many heads (pruning: Michel et al. 2019, section 4). "
+            f"{' '.join(filter(None, why))} Click a point of “least change first” to choose the head that goes there.",
             removal_words.pruning_alt(order),
         ),
+        on_click=session.row_setter("pruning_lines", [{}, *({"head": int(one)} for one in order.order)]),
     )
 
 
-def _switched_off(found: Removed, scenario: Scenario, shown: Shown, intact: Shown) -> None:
-    gates = shown.layer.trace.gates
+def _switched_off(scenario: Scenario, shown: Shown, intact: Shown) -> None:
+    """What the sentence at the top of the page does not say of the heads that are off."""
+    trace = shown.layer.trace
     words: list[str] = []
-    if gates is not None:
-        change = change_without(found.made, gates.keeps)
-        words.append(removal_words.off_words(change, gates.removed, scenario.stand_in))
-    if scenario.input == "trained" and any(trace.gates is not None for trace in shown.run.traces):
+    if trace.removed and trace.kept is None:
+        change = change_of_output(trace, context=progress.context(intact.layer))
+        words.append(removal_words.off_words(change, sentences.those_off(shown)))
+    if scenario.input == "trained" and any(one.gates is not None for one in shown.run.traces):
         words.append(
             f"All heads that are off together change the embedding of the text by {_embedding_change(shown, intact)} "
-            "(1 − cosine)."
+            f"(1 − cosine; 0{THIN_SPACE}% with all heads)."
         )
-    if any(words):
-        show.sentence(" ".join(filter(None, words)))
+    if words:
+        show.sentence(" ".join(words))
 
 
 def _embedding_change(shown: Shown, intact: Shown) -> str:
@@ -141,7 +156,7 @@ def _embedding_change(shown: Shown, intact: Shown) -> str:
     from attnviz.models.importance import embedding_change, last_hidden
 
     network = load_minilm().network
-    return significant(embedding_change(*(last_hidden(network, run.traces) for run in (intact.run, shown.run))))
+    return percent(embedding_change(*(last_hidden(network, run.traces) for run in (intact.run, shown.run))))
 
 
 def _in_the_model(scenario: Scenario, shown: Shown, intact: Shown, head: int) -> None:
@@ -164,21 +179,25 @@ def _in_the_model(scenario: Scenario, shown: Shown, intact: Shown, head: int) ->
             lambda: importance(load_minilm().network, traces, stand_in=scenario.stand_in, on_progress=tell),
         )
     off = [HeadAt(layer, one) for layer, trace in enumerate(shown.run.traces) for one in trace.removed]
+    per_cent = 100 * found.embedding
     show.figure(
         layer_map(
-            found.embedding,
+            per_cent,
             None,
             selected=HeadAt(shown.index, head),
-            name="1 − cosine",
+            name="1 − cosine (%)",
             scale=scenario.scale,
             off=off,
+            is_log=True,
+            texts=cell_texts(per_cent),
         ),
         key="importance_map",
         words=Words(
             "Which heads does the model need for this text?",
             removal_words.importance_answer(found.embedding),
             "Each head of the model removed alone and every later layer run again: 1 − cosine of the text’s embedding "
-            "(mean of the last vectors; Reimers & Gurevych 2019) with and without it; 0: no change. Click a cell for "
+            "(mean of the last vectors; Reimers & Gurevych 2019) with and without it, in %; 0: the same direction, "
+            "100: at right angles. Colours follow the logarithm; cells have the number where it fits. Click a cell for "
             "its layer and head; × is switched off.",
             removal_words.importance_alt(found.embedding),
         ),

@@ -44,6 +44,7 @@ def switches(scenario: Scenario, shown: Shown) -> None:
         key=OFF,
         help=HELP,
         placeholder="All heads are on.",
+        wrap=True,
         on_change=lambda: _take(scenario, shown.index, session.choices(OFF)),
     )
 

@@ -2,58 +2,162 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import pandas as pd
 import streamlit as st
 
+from attnviz.chosen_rows import NUMBERS, Rows, chosen_rows, in_order, order_after_click, past_the_last
+from attnviz.figures.head_names import head_name
+from attnviz.masks.lists import numbers_in
 from attnviz.metrics import measure_label
 from attnviz.metrics.roles import ROLES
-from attnviz.numbers import counted
+from attnviz.named import names_in
+from attnviz.numbers import counted, grouped
+from attnviz.picks import HeadAt
 from attnviz.registries import METRICS
-from attnviz.scenario import Scenario
+from attnviz.scenario import PARAMS, TABLE_COLUMNS, Scenario
 from attnviz.tables import MeasuredLayer, as_parquet, rounded, tidy_table
-from attnviz.ui import head_parts, progress, show
+from attnviz.ui import head_parts, progress, session, show
+from attnviz.ui.controls import MOST_OPTIONS
 from attnviz.ui.layer import Layer, Shown
+from attnviz.ui.parameters import parameter
 
 MOST_PIXELS = 560
 HEADINGS = {
-    "layer": "Layer",
     "head": "Head",
-    "role": "Role",
     "measure": "Measure",
     "value": "Value",
     "baseline": "Uniform",
     "unit": "Unit",
+    "role": "Role",
+    "layer": "Layer",
     "source": "Source",
 }
+WIDTHS = {"head": 52, "measure": 160, "value": 64, "baseline": 68}
+"""In pixels: these four fit beside each other on a phone."""
+ORDERS = {
+    "number": ("smallest first", "largest first"),
+    "place": ("first to last", "last to first"),
+    "word": ("from A to Z", "from Z to A"),
+}
+KINDS = {"value": "number", "baseline": "number", "layer": "place", "head": "place"}
 
 
 def table(scenario: Scenario, shown: Shown, _: int) -> None:
-    """Every measure of every head; a click on a heading sorts, two filters choose, the files have what is shown."""
-    columns = st.columns(3)
-    with columns[0]:
-        labels = [measure_label(entry.spec()) for entry in METRICS]
-        measures = st.multiselect("Measures", labels, key="shown_measures", placeholder="All")
-    with columns[1]:
-        roles = st.multiselect("Roles", ROLES, key="shown_roles", placeholder="All")
-    with columns[2]:
-        has_layers = head_parts.scope_picker(shown)
-    every = _measured(shown, is_all=has_layers and scenario.scope == "all")
-    frame = every.loc[every["measure"].isin(measures or labels) & (every["role"].isin(roles) | (not roles)), :]
-    show.sentence(
-        f"{counted(len(frame), 'row')} of {counted(len(every), 'row')}: the mean of each measure over the queries, "
-        "beside a head that is uniform over the allowed keys. Click a heading to sort."
-    )
-    numbers = {name: st.column_config.NumberColumn(HEADINGS[name], format="plain") for name in ("value", "baseline")}
+    """Every measure of every head; filters and order are the scenario's, the files have what is shown."""
+    is_all = _filters(scenario, shown)
+    every = _measured(shown, is_all=is_all)
+    rows, notes = _asked_for(scenario, shown, is_all=is_all)
+    frame = in_order(chosen_rows(every, rows), scenario.sort_by, is_descending=scenario.is_descending)
+    show.sentence(_said(scenario, len(frame), len(every)), notes)
+    key = f"measures_table.{scenario.sort_by}.{scenario.is_descending}"
     st.dataframe(
-        rounded(frame).drop(columns="name"),
+        _as_shown(frame, shown.count if is_all else 1),
         hide_index=True,
         height=min(MOST_PIXELS, 38 + 35 * max(len(frame), 1)),
-        column_config={name: numbers.get(name, label) for name, label in HEADINGS.items()},
-        key="measures_table",
+        column_order=list(HEADINGS),
+        column_config={
+            name: st.column_config.NumberColumn(label, format="%.3g", width=WIDTHS[name])
+            if name in NUMBERS
+            else st.column_config.Column(label, width=WIDTHS.get(name))
+            for name, label in HEADINGS.items()
+        },
+        key=key,
+        on_select=_sorter(key, scenario),
+        selection_mode="single-column",
     )
     with st.container(horizontal=True, gap="small"):
         _download("CSV", "text/csv", frame)
         _download("Parquet", "application/vnd.apache.parquet", frame)
+
+
+def _filters(scenario: Scenario, shown: Shown) -> bool:
+    """The controls of what is shown and in what order; gives whether all layers are asked for."""
+    n_heads = shown.layer.trace.n_heads
+    names = METRICS.names()
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="table_filters"):
+        has_layers = head_parts.scope_picker(shown)
+        is_all = has_layers and scenario.scope == "all"
+        if is_all:
+            _picker("table_layers", "Layers shown", list(map(str, range(shown.count))), scenario.table_layers)
+        if n_heads > MOST_OPTIONS:
+            parameter(
+                "table_heads", PARAMS["table_heads"], label="Heads shown", summary="Such as 0, 12; empty for all."
+            )
+        else:
+            _picker("table_heads", "Heads shown", list(map(str, range(n_heads))), scenario.table_heads)
+        labels = [measure_label(METRICS[name].spec()) for name in names]
+        _picker("table_measures", "Measures shown", names, scenario.table_measures, labels)
+        _picker("table_roles", "Roles shown", list(ROLES), scenario.table_roles)
+        st.selectbox("Sort by", list(HEADINGS), key="sort_by", format_func=HEADINGS.__getitem__)
+        st.toggle("Descending", key="is_descending")
+    return is_all
+
+
+def _picker(field: str, label: str, values: Sequence[str], text: str, labels: Sequence[str] | None = None) -> None:
+    """A control of several choices for a field that holds them as text."""
+    key, names = f"picked.{field}", list(labels or values)
+    wanted = names_in(text)
+    session.follow_choices(key, [place for place, value in enumerate(values) if value in wanted])
+    st.multiselect(
+        label,
+        range(len(values)),
+        key=key,
+        format_func=names.__getitem__,
+        placeholder="All",
+        on_change=lambda: session.change(**{field: ", ".join(values[place] for place in sorted(session.choices(key)))}),
+    )
+
+
+def _asked_for(scenario: Scenario, shown: Shown, *, is_all: bool) -> tuple[Rows, list[str]]:
+    """Which rows are asked for, and a sentence for the layers and the heads that there are not."""
+    n_heads = shown.layer.trace.n_heads
+    layers, heads = (
+        sorted(set(numbers_in(text))) if text.strip() else [] for text in (scenario.table_layers, scenario.table_heads)
+    )
+    notes = [past_the_last("layer", layers, shown.count), past_the_last("head", heads, n_heads)]
+    rows = Rows(
+        tuple(layer for layer in layers if layer < shown.count and is_all),
+        tuple(head for head in heads if head < n_heads),
+        names_in(scenario.table_measures),
+        names_in(scenario.table_roles),
+    )
+    return rows, [note for note in notes if note]
+
+
+def _said(scenario: Scenario, n_shown: int, n_rows: int) -> str:
+    if not n_shown:
+        return f"None of {counted(n_rows, 'row')} has all that is asked for: take a choice away."
+    which = f"All {counted(n_rows, 'row')}" if n_shown == n_rows else f"{grouped(n_shown)} of {counted(n_rows, 'row')}"
+    order = ORDERS[KINDS.get(scenario.sort_by, "word")][scenario.is_descending]
+    return (
+        f"{which}: the mean of each measure over the queries, beside a head that is uniform over the allowed keys. "
+        f"Sorted by {HEADINGS[scenario.sort_by].lower()}, {order}: click a heading to sort by it, again to turn the "
+        "order round."
+    )
+
+
+def _as_shown(frame: pd.DataFrame, n_layers: int) -> pd.DataFrame:
+    """The table with three digits, and heads as they are called everywhere: 5.11 is head 11 of layer 5."""
+    shown = rounded(frame).loc[:, list(TABLE_COLUMNS)]
+    if n_layers == 1:
+        return shown
+    return shown.assign(
+        head=[head_name(HeadAt(*at), n_layers) for at in zip(frame["layer"], frame["head"], strict=True)]
+    )
+
+
+def _sorter(key: str, scenario: Scenario) -> Callable[[], None]:
+    """A callback that sorts by the column whose heading was clicked."""
+
+    def take() -> None:
+        column = session.clicked_column(key)
+        if column in TABLE_COLUMNS:
+            by, is_descending = order_after_click(column, scenario.sort_by, is_descending=scenario.is_descending)
+            session.change(sort_by=by, is_descending=is_descending)
+
+    return take
 
 
 def _measured(shown: Shown, *, is_all: bool) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from attnviz.scenario import Scenario
 from attnviz.ui import (
@@ -18,11 +18,13 @@ from attnviz.ui import (
     head_roles,
     head_table,
     reproduce,
+    viewing,
 )
 from attnviz.ui.layer import Shown
 
 
-class View(NamedTuple):
+@dataclass(frozen=True)
+class View:
     """Name of a view, and what draws it."""
 
     label: str
@@ -45,5 +47,6 @@ VIEWS: Mapping[str, View] = {
 def chosen(scenario: Scenario, shown: Shown, head: int) -> None:
     """The view that the scenario names."""
     controls.view_picker("heads_view", {name: view.label for name, view in VIEWS.items()})
+    viewing.tell_what_has_no_effect(scenario)
     VIEWS[scenario.heads_view].draw(scenario, shown, head)
     reproduce.in_python(scenario)

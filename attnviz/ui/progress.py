@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from attnviz.metrics import Measured
 from attnviz.metrics.alike import Alike
 from attnviz.metrics.links import Links, strongest_links
-from attnviz.metrics.viewing import View, Viewed
+from attnviz.metrics.viewing import PLAIN, View, Viewed
 from attnviz.metrics.viewing import viewed as viewed_maps
 from attnviz.numbers import counted, percent
 from attnviz.registries import SIMILARITIES
@@ -54,10 +54,12 @@ def context(layer: Layer) -> Context:
         return layer.kept.once("context", lambda: layer.trace.stream_context(tell))
 
 
-def links(layer: Layer, heads: range) -> Links:
-    """The strongest links of some heads, with a bar as `survey` has one."""
+def links(layer: Layer, heads: range, view: View = PLAIN) -> Links:
+    """The strongest links of some heads in a view, with a bar as `survey` has one."""
     with _bar(layer) as tell:
-        return layer.kept.once(("links", heads), lambda: strongest_links(layer.trace, heads, on_progress=tell))
+        return layer.kept.once(
+            ("links", heads, view), lambda: strongest_links(layer.trace, heads, view=view, on_progress=tell)
+        )
 
 
 def alike(run: Run, layers: Sequence[Layer], spec: Spec) -> Alike:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from attnviz.core import AttentionTrace
 from attnviz.cost import attention_cost
+from attnviz.figures import removal_words
 from attnviz.figures.head_names import head_name
 from attnviz.metrics.gated import change_of_output
-from attnviz.numbers import counted, duration, percent, scaled
+from attnviz.numbers import counted, duration, scaled
 from attnviz.picks import HeadAt
 from attnviz.registries import MASKS, POSITIONS
 from attnviz.scenario import Scenario
@@ -66,19 +66,36 @@ def setting(scenario: Scenario, shown: Shown) -> str:
     tokens = counted(trace.n_k, "key") if other else counted(trace.n_k, "token")
     return (
         f"{where}{counted(trace.n_heads, 'head')} of {counted(trace.d_head, 'dimension')} {over}{tokens}, "
-        f"{', '.join(words)}: {operations}, {time}.{_without(trace)}"
+        f"{', '.join(words)}: {operations}, {time}.{_without(shown)}"
     )
 
 
-def _without(trace: AttentionTrace) -> str:
+def _without(shown: Shown) -> str:
     """What the heads of this layer that are off change, and that pictures still show them."""
-    if not trace.removed:
+    trace = shown.layer.trace
+    if not trace.removed or trace.gates is None:
         return ""
-    them, what = ("it", "it does") if len(trace.removed) == 1 else ("them", "they do")
-    shown = f"Pictures and measures of heads still show what {what}."
+    still = f"Pictures and measures of heads still show what {'it does' if len(trace.removed) == 1 else 'they do'}."
     if trace.kept is None:
-        return f" {shown}"
-    return f" Without {them} the output changes by {percent(change_of_output(trace))}. {shown}"
+        return f" {still}"
+    name = ("off", trace.removed, trace.gates.stand_in)
+    change = shown.layer.kept.once(name, lambda: change_of_output(trace))
+    return f" {removal_words.off_words(change, those_off(shown))} {still}"
+
+
+def those_off(shown: Shown) -> str:
+    """What the heads of the layer on screen that are off are called, after all that are off have been named.
+
+    Notes
+    -----
+    Of several layers others may have heads that are off too.
+    """
+    removed = shown.layer.trace.removed
+    if sum(len(trace.removed) for trace in shown.run.traces) == len(removed):
+        return "it" if len(removed) == 1 else "them"
+    if len(removed) == 1:
+        return f"head {head_name(HeadAt(shown.index, removed[0]), shown.count)}"
+    return f"the {len(removed)} of this layer"
 
 
 def _switched_off(shown: Shown) -> list[str]:

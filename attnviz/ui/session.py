@@ -225,6 +225,12 @@ def _clicked(key: str) -> dict[str, int]:
     return {field: place for field, place in places.items() if type(place) is int and place >= 0}
 
 
+def clicked_column(key: str) -> str | None:
+    """Name of the column whose heading was clicked in the table with this key."""
+    columns = (st.session_state.get(key) or {}).get("selection", {}).get("columns", [])
+    return columns[0] if columns else None
+
+
 def follow_choices(key: str, chosen: Sequence[int]) -> None:
     """Set a control of several choices to these, where it shows others or is another page's; called before it."""
     state, known = st.session_state, f"attnviz.choices.{key}"

@@ -72,6 +72,7 @@ def table(
     file_name: str,
     strong: int,
     bars: str = "",
+    file: pd.DataFrame | None = None,
 ) -> None:
     """Rows of a table with the digits of the sentences, and all its numbers as CSV.
 
@@ -91,6 +92,8 @@ def table(
         Row that is set in bold.
     bars
         Column of shares whose cells have a bar behind the number.
+    file
+        What the file holds, where that is another table.
     """
     head = "".join(_heading(labels[str(name)], frame.iloc[shown][name]) for name in frame.columns)
     has_bar = [str(name) == bars for name in frame.columns]
@@ -105,7 +108,7 @@ def table(
     )
     st.download_button(
         "Download CSV",
-        data=lambda: frame.to_csv(index=False).encode(),
+        data=lambda: (frame if file is None else file).to_csv(index=False).encode(),
         file_name=file_name,
         mime="text/csv",
         on_click="ignore",

@@ -28,7 +28,8 @@ WITHOUT_SINK = "without sink"
 def controls() -> None:
     """The controls of the view."""
     summary = (
-        "Playground: keys left out of the pictures of weights, as places with commas between them, such as 0, 12. "
+        "Playground, and the lines across layers: keys left out of the pictures of weights, as places with commas "
+        "between them, such as 0, 12. "
         "The other weights of each row are divided by their sum."
     )
     parameter("hidden", PARAMS["hidden"], label="Hide keys", summary=summary)
@@ -61,6 +62,20 @@ def hide_sinks() -> None:
 
 def _setting(scenario: Scenario) -> str:
     return str(scenario.to_query())
+
+
+def tell_what_has_no_effect(scenario: Scenario) -> None:
+    """What of the view is on, but changes nothing in the chosen view of the heads; nothing where there is no such."""
+    has_lines = scenario.heads_view == "layers" and scenario.layers_view == "lines"
+    settings = {
+        "hidden keys": scenario.hidden and not has_lines,
+        "each row its own scale": scenario.row_scale,
+        "log colours": scenario.log_scale,
+        "a scale for each head": not scenario.shared_scale,
+    }
+    said = viewing_words.without_effect([name for name, is_on in settings.items() if is_on])
+    if said:
+        st.caption(plain(said))
 
 
 def asked_for(scenario: Scenario) -> list[int]:

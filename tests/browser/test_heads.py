@@ -39,6 +39,38 @@ def test_a_click_on_what_a_head_does_chooses_the_head(server: str, open_page: Ca
     expect(page.get_by_role("combobox", name="Head", exact=True)).to_have_value("5 · uniform")
 
 
+def test_a_click_on_the_roles_of_all_layers_chooses_layer_and_head(server: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{server}/heads?heads_view=roles&input=trained&scope=all")
+    before = drawn(page, "role_overview")
+    expect(figure(page, "role_overview").locator(".av-legend")).to_contain_text("parking places")
+
+    click_in(page, "role_overview", row=2, column=7, rows=6, columns=12)
+
+    page.wait_for_url("**layer=2*")
+    drawn_again(page, "role_overview", before)
+    settled(page)
+    assert "head=7" in page.url
+    expect(page.get_by_role("combobox", name="Head", exact=True)).to_have_value("7 · sink")
+    with page.expect_download() as waiting:
+        figure(page, "role_overview").get_by_role("button", name="numbers").click()
+    rows = list(csv.DictReader(io.StringIO(waiting.value.path().read_text(encoding="utf-8"))))
+    assert [row["role"] for row in rows[2:4]] == ["previous token", "broad"]
+    assert (rows[31]["row_label"], rows[31]["column_label"], rows[31]["role"]) == ("layer 2", "head 7", "sink")
+
+
+def test_a_click_on_the_rank_of_a_head_chooses_it(server: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{server}/heads?heads_view=rank")
+    before = drawn(page, "ranks_of_heads")
+
+    point = figure(page, "ranks_of_heads").locator(".scatterlayer .trace").last.locator(".point").nth(2).bounding_box()
+    assert point is not None
+    page.mouse.click(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
+
+    page.wait_for_url("**head=2*")
+    drawn_again(page, "ranks_of_heads", before)
+    settled(page)
+
+
 def test_a_head_switched_off_is_off_on_every_page_and_in_a_new_browser(
     server: str, open_page: Callable[..., Page]
 ) -> None:
@@ -117,3 +149,23 @@ def test_switches_show_what_is_off_after_a_change_of_page(server: str, open_page
 
     page.wait_for_url("**removed=3*5*")
     expect(page.get_by_text("heads 3 and 5 off")).to_be_visible()
+
+
+def test_a_click_on_the_bar_of_a_head_or_on_the_point_where_it_went_chooses_it(
+    server: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(f"{server}/heads?heads_view=removal&head=2")
+    before = drawn(page, "removal_bars")
+
+    click_in(page, "removal_bars", row=5, column=2, rows=8, columns=20)
+
+    page.wait_for_url("**head=5*")
+    drawn_again(page, "removal_bars", before)
+    settled(page)
+    before = drawn(page, "removal_bars")
+
+    click_in(page, "pruning_lines", row=0.5, column=7.8, rows=21, columns=8.6)
+
+    page.wait_for_url("**head=1*")
+    drawn_again(page, "removal_bars", before)
+    expect(page.get_by_role("combobox", name="Head", exact=True)).to_have_value("1 · previous token")

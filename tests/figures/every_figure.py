@@ -23,16 +23,20 @@ from attnviz.figures import (
     head_grid,
     head_map,
     keys_allowed,
+    layer_bars,
     layer_map,
     mask_heatmap,
     mask_row,
     measure_panel,
     offset_bars,
+    pair_map,
+    path_picture,
     pruning_lines,
     query_bars,
     received_map,
     removal_bars,
     role_map,
+    role_overview,
     rollout_map,
     score_bars,
     similarity_matrix,
@@ -43,6 +47,7 @@ from attnviz.figures.gates import queries_shown
 from attnviz.figures.mask_gallery import Example, mask_gallery
 from attnviz.figures.mask_rows import row_sums, two_rows
 from attnviz.figures.meta import plain_labels
+from attnviz.figures.overview_map import cell_texts
 from attnviz.figures.pattern import MOST_SIDE, map_part
 from attnviz.figures.reach import reach_line, reach_map
 from attnviz.figures.received import received_beyond
@@ -52,10 +57,12 @@ from attnviz.figures.theme import LIGHT, SINGLE_HUE
 from attnviz.metrics import mean_over_queries, overview, roles_of, survey
 from attnviz.metrics.adaptive import adaptive, costs
 from attnviz.metrics.clustering import plane_of, tree_of
+from attnviz.metrics.contrast import by_pair
 from attnviz.metrics.contribution import leave_one_out, pruning, written
 from attnviz.metrics.difference import Side, difference_part
 from attnviz.metrics.links import strongest_links
 from attnviz.metrics.offsets import offsets_of
+from attnviz.metrics.paths import strongest_routes
 from attnviz.metrics.pooling import Window
 from attnviz.metrics.ranks import effective_rank
 from attnviz.metrics.reach import reach
@@ -170,7 +177,9 @@ FIGURES: dict[str, Callable[[AttentionTrace], go.Figure]] = {
         trace.query_tokens,
         trace.key_tokens,
         heads=range(trace.n_heads),
+        head=0,
         query=0,
+        view=View((0,)),
     ),
     "rollout_map": lambda trace: rollout_map(
         trace.weights[0],
@@ -183,7 +192,13 @@ FIGURES: dict[str, Callable[[AttentionTrace], go.Figure]] = {
         column="input token",
     ),
     "flow_bars": lambda trace: flow_bars(
-        trace.weights[0, 0], trace.weights[0, 0][:1], trace.weights[0, 0], trace.key_tokens, [0], key=0
+        trace.weights[0, 0], trace.weights[0, -1], trace.key_tokens, range(trace.n_k), key=0
+    ),
+    "path_picture": lambda trace: path_picture(
+        strongest_routes([np.tril(np.ones((trace.n_q, trace.n_q)))] * 3, trace.n_q - 1),
+        trace.query_tokens,
+        query=trace.n_q - 1,
+        n_layers=3,
     ),
     "query_bars": lambda trace: query_bars(trace, head=0, query=0, key=0),
     "similarity_matrix": lambda trace: similarity_matrix(
@@ -205,6 +220,11 @@ FIGURES: dict[str, Callable[[AttentionTrace], go.Figure]] = {
         selected=0,
         labelled=range(min(trace.n_heads, 30)),
         unit="bits",
+    ),
+    "pair_map": lambda trace: pair_map(
+        by_pair(*(SIMILARITIES[name].function((trace,)) for name in ("cosine", "linear_cka"))),
+        [HeadAt(0, head) for head in range(trace.n_heads)],
+        selected=0,
     ),
     "difference_map": lambda trace: difference_map(
         Side(trace, 0),
@@ -233,9 +253,23 @@ FIGURES: dict[str, Callable[[AttentionTrace], go.Figure]] = {
         query=0,
         scale=SINGLE_HUE,
     ),
+    "layer_bars": lambda trace: layer_bars(np.array([0.4, np.nan]), np.array([0.5, np.nan]), ["7.25", "8"], selected=1),
+    "layer_map in log": lambda trace: layer_map(
+        np.stack([mean_over_queries(survey(trace).measures["mean_distance"])] * 2),
+        None,
+        selected=HeadAt(1, 0),
+        name="1 − cosine (%)",
+        scale=SINGLE_HUE,
+        off=[HeadAt(1, 0)],
+        is_log=True,
+        texts=cell_texts(np.ones((2, trace.n_heads))),
+    ),
     "cost_lines": lambda trace: cost_lines(costs(written(trace), "query"), trace.n_heads, chosen=0.8),
     "role_map": lambda trace: role_map(
         roles_of(trace, survey(trace)), range(trace.n_heads), selected=0, scale=SINGLE_HUE
+    ),
+    "role_overview": lambda trace: role_overview(
+        [roles_of(trace, survey(trace))] * 3, selected=HeadAt(1, trace.n_heads - 1)
     ),
     "layer_map": lambda trace: layer_map(
         np.stack([mean_over_queries(survey(trace).measures["mean_distance"])] * 2),
@@ -303,7 +337,8 @@ AXES = {
     "query_bars": ("weight", "key"),
     "attention_lines": ("a line leads from a query", "query (left)"),
     "rollout_map": ("input token (column)", "query (row)"),
-    "flow_bars": ("flow, rollout", "input token"),
+    "flow_bars": ("flow", "input token"),
+    "path_picture": ("input, then after each layer", "token"),
     "similarity_matrix": ("head (column)", "head (row)"),
     "removal_bars": ("change of the output (%)", "head"),
     "pruning_lines": ("heads left", "change of the output (%)"),
@@ -313,8 +348,12 @@ AXES = {
     "alike_matrix": ("head (column)", "head (row)"),
     "head_map": ("first direction (bits)", "second direction (bits)"),
     "difference_map": ("key (column)", "query (row)"),
+    "pair_map": ("cosine of maps", "CKA of outputs"),
     "measure_panel": ("Mean distance (tokens)", "head"),
+    "role_overview": ("head (column)", "layer (row)"),
     "layer_map": ("head (column)", "layer (row)"),
+    "layer_map in log": ("head (column)", "layer (row)"),
+    "layer_bars": ("change of the layer’s output (%)", "layer · heads on"),
     "offset_bars": ("offset", "share of the attention (%)"),
     "received_map": ("key (column)", "head (row)"),
     "array_pictures": ("column", "token (row)"),

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from attnviz.figures import alike_matrix, alike_words, difference_map, head_map
+from attnviz.figures.head_map import placed_labels
 from attnviz.figures.theme import LIGHT, SINGLE_HUE
 from attnviz.metrics.alike import Alike
-from attnviz.metrics.clustering import Contrast, Plane, groups_below, plane_of, tree_of
-from attnviz.metrics.difference import Moved, Side, difference_part, moved
+from attnviz.metrics.clustering import Plane, groups_below, plane_of, tree_of
+from attnviz.metrics.difference import ONE_SIDED, Moved, Side, difference_part, moved
 from attnviz.metrics.pooling import Window
 from attnviz.numbers import THIN_SPACE
 from tests.figures.traces import trace_of
@@ -108,13 +107,52 @@ def test_the_map_has_a_point_for_each_head_on_axes_of_one_scale() -> None:
     assert by_name["heads"].meta == {"click": "head"}
 
 
+def test_names_stand_beside_their_points_and_never_on_each_other() -> None:
+    near = np.array([[0.0, 0.0], [12.0, 0.0], [6.0, 8.0], [6.0, -8.0], [6.0, 0.0], [200.0, 0.0]])
+
+    found = placed_labels(near, dict(enumerate(["5.11", "0.10", "1.1", "2.2", "3.3", "4.4"])))
+
+    assert found == {
+        0: "middle left",
+        1: "middle right",
+        2: "top center",
+        3: "bottom center",
+        5: "middle right",
+    }
+
+
+def test_the_chosen_head_has_the_first_choice_of_room_for_its_name() -> None:
+    points = np.zeros((40, 2))
+    points[:, 0] = np.linspace(0, 1, 40)
+    plane = Plane(points, 1.0)
+    names = [f"{head // 12}.{head % 12}" for head in range(40)]
+
+    picture = head_map(plane, np.zeros(40, dtype=np.int64), names, selected=20, labelled=range(40))
+
+    (written,) = [trace for trace in picture.data if trace.name == "names"]
+    assert written.text[0].strip().split(f",{THIN_SPACE}")[0] == "1.8"
+    assert 0 < len(written.text) == len(written.textposition) == len(written.x) < 40
+    assert written.meta == {"apart": True}
+
+
+def test_words_above_the_matrix_end_where_the_baseline_does_and_name_both_ends_of_the_tree() -> None:
+    picture = matrix()
+
+    (words,) = [trace for trace in picture.data if trace.name == "words"]
+    assert list(words.text) == ["baseline", "0", "0.75"]
+    assert list(words.textposition) == ["middle left", "middle right", "middle left"]
+    (tree,) = [trace for trace in picture.data if trace.name == "tree"]
+    np.testing.assert_allclose(words.x, [4.5, np.nanmin(tree.x), np.nanmax(tree.x)], rtol=1e-6)
+    assert picture.layout.yaxis.range[1] < words.y[0] < -0.5
+
+
 def test_heads_at_one_place_share_a_label() -> None:
     plane = Plane(np.array([[0.0, 0.0], [1.0, 1.0], [0.001, 0.0]]), 1.0)
 
     picture = head_map(plane, np.array([0, 1, 0]), ["<a>", "b", "c"], selected=0, labelled=[0, 1, 2])
 
     (names,) = [trace for trace in picture.data if trace.name == "names"]
-    assert list(names.text) == [f"&lt;a&gt;,{THIN_SPACE}c", "b"]
+    assert [text.strip() for text in names.text] == [f"&lt;a&gt;,{THIN_SPACE}c", "b"]
 
 
 def test_a_difference_has_one_scale_about_0_and_its_own_colour_where_both_forbid() -> None:
@@ -130,9 +168,53 @@ def test_a_difference_has_one_scale_about_0_and_its_own_colour_where_both_forbid
     assert heatmap.z[1].tolist() == [0.25, -0.25]
     assert heatmap.z[0, 1] < -0.25
     assert heatmap.zmax == 0.25
-    assert heatmap.colorbar.title.text == "difference of the weights"
+    assert heatmap.colorbar.title.text == "difference"
+    assert heatmap.colorbar.ticktext == ("forbidden", "−0.25", "0", "0.25")
     cells = picture.layout.meta["cells"]
     assert (cells["value"], cells["below"], cells["lowest"]) == ("head 0 less head 1", "forbidden in both", -0.25)
+
+
+def test_pairs_that_one_mask_forbids_have_a_flat_colour_of_their_own() -> None:
+    trace = trace_of(np.full((1, 2, 2), 0.5), tokens=["a", "b"])
+    part = np.array([[0.25, ONE_SIDED], [np.nan, -0.5]])
+
+    picture = difference_map(
+        Side(trace, 0), part, Window(0, 2, 0, 2), query=0, key=0, largest=0.5, names=("head 0 now", "head 0 kept")
+    )
+
+    heatmap, cells = picture.data[0], picture.layout.meta["cells"]
+    assert (heatmap.z[0, 0], heatmap.z[1, 1]) == (0.25, -0.5)
+    both, one = heatmap.z[1, 0], heatmap.z[0, 1]
+    assert heatmap.zmin < both < cells["hidden_from"] < one < cells["lowest"] == -0.5
+    assert cells["hidden"] == "forbidden in one of the two"
+    assert heatmap.colorbar.ticktext[:2] == ("forbidden in both", "forbidden in one")
+    np.testing.assert_allclose(heatmap.colorbar.tickvals[:2], [both, one], rtol=1e-6)
+
+    def colour(value: float) -> str:
+        share = (value - heatmap.zmin) / (heatmap.zmax - heatmap.zmin)
+        return [hue for place, hue in heatmap.colorscale if place <= share + 1e-9][-1]
+
+    assert (colour(both), colour(one), colour(0.5)) == (LIGHT.forbidden, LIGHT.hidden, LIGHT.signed[-1])
+    assert [place for place, _ in heatmap.colorscale] == sorted(place for place, _ in heatmap.colorscale)
+
+
+def test_attention_where_only_one_head_may_look_is_said_beside_a_uniform_head() -> None:
+    trace = trace_of(np.full((1, 2, 2), 0.5), tokens=["a", "b"])
+    found = Moved(0.5, 0.25, 1, 0, -0.125, first_alone=0.5, first_alone_uniform=0.25)
+
+    said = alike_words.difference_answer(found, trace, ("head 0 now", "head 0 in the kept setting"))
+
+    assert said.replace(THIN_SPACE, " ") == (
+        "Head 0 now has 50.0 % of its attention on other keys than head 0 in the kept setting, and 25.0 % on other "
+        "keys than a uniform head. Head 0 now has 50.0 % on keys that are forbidden to head 0 in the kept setting (a "
+        "uniform head: 25.0 %). The largest difference among the pairs that both may attend to: query 1 “b” gives key "
+        "0 “a” 0.125 less."
+    )
+    apart = alike_words.difference_answer(Moved(1.0, 0.0, 0, 0, 0.0, 1, 1, 1, 1), trace, ("head 0", "head 1"))
+    assert "largest difference" not in apart
+    assert apart.endswith(
+        f"Head 1 has 100{THIN_SPACE}% on keys that are forbidden to head 0 (a uniform head: 100{THIN_SPACE}%)."
+    )
 
 
 def test_the_answer_names_the_pair_the_baseline_and_the_groups() -> None:
@@ -160,19 +242,6 @@ def test_the_answer_counts_ties_has_units_and_leaves_out_what_is_not_defined() -
     assert alike_words.alike_answer(alone, None, ("0",), "cosine", "") == alike_words.ALONE
     apart = alike_words.alike_answer(FOUND, np.arange(3), NAMES, "cosine", "")
     assert apart.endswith("No two groups are closer than half of the mean distance: every head is alone.")
-
-
-def test_the_contrast_names_both_numbers_of_both_pairs() -> None:
-    outputs = replace(FOUND, pairs=PAIRS[::-1, ::-1].copy())
-
-    words = alike_words.contrast_words(Contrast((0, 2), (0, 1)), FOUND, outputs, NAMES)
-
-    assert words == (
-        "For how alike they look, heads 0 (sink) and 2 write the most different things: cosine of maps 0.900, linear "
-        "CKA of outputs 0.900. For how differently they look, heads 0 (sink) and 1 write the most alike: cosine of "
-        "maps 0.200, linear CKA of outputs 0.300."
-    )
-    assert alike_words.contrast_words(None, FOUND, outputs, NAMES) == ""
 
 
 def test_the_difference_in_words_has_its_baseline_and_its_largest_cell() -> None:

@@ -116,6 +116,18 @@ def test_each_head_may_have_a_baseline_of_its_own() -> None:
     assert np.asarray(by_name(picture)["uniform over the allowed keys"].x).tolist() == [0, np.float32(8 / 9)]
 
 
+@pytest.mark.parametrize(("n_heads", "mode", "widths"), [(8, "markers", [2, 9]), (64, "lines", [1, 2])])
+def test_lines_of_many_heads_do_not_merge(n_heads: int, mode: str, widths: list[int]) -> None:
+    _, uniform, picture = panel(random_trace(n_heads, 6))
+
+    found = by_name(picture)
+    even = found["uniform over the allowed keys"]
+    assert even.mode == mode
+    np.testing.assert_allclose(even.x, np.repeat(mean_over_queries(uniform), n_heads), rtol=1e-6)
+    assert [found[name].line.width for name in ("all queries", "middle half of the queries")] == widths
+    assert found["mean of the head"].marker.size < (picture.layout.height - 60) / n_heads
+
+
 def test_where_no_key_is_allowed_the_panel_is_empty_but_keeps_its_heads() -> None:
     _, _, picture = panel(trace_of(np.zeros((2, 3, 3)), np.zeros((3, 3), dtype=bool)))
 

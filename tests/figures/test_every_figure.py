@@ -18,6 +18,7 @@ OVER_WIDTHS = {"variance_lines", "gradient_lines", "spectrum_lines", "sweep_line
 UPWARD = {
     "offset_bars",
     "head_map",
+    "pair_map",
     *("keys_allowed", "reach_line", "row_sums", "term_bars", "score_bars", "changed_bars", "group_picture"),
     *("pruning_lines", "cost_lines"),
     *OVER_WIDTHS,

@@ -6,10 +6,9 @@ import numpy as np
 
 from attnviz.figures import layer_words
 from attnviz.metrics import uniform_weights
-from attnviz.metrics.links import strongest_links
 from attnviz.metrics.rollout import rollout
 from attnviz.numbers import THIN_SPACE
-from tests.figures.traces import random_trace, trace_of
+from tests.figures.traces import random_trace
 
 TOKENS = ("the", "cat", "sat")
 CAUSAL = np.tril(np.ones((3, 3), dtype=bool))
@@ -19,63 +18,6 @@ TO_FIRST = np.array([[1.0, 0, 0], [1, 0, 0], [1, 0, 0]])
 
 def plain(text: str) -> str:
     return text.replace(THIN_SPACE, " ")
-
-
-def lines_answer(trace, most: int, query: int) -> str:
-    heads = range(trace.n_heads)
-    of_query = strongest_links(trace, heads, 10, rows=range(query, query + 1))
-    return plain(
-        layer_words.lines_answer(strongest_links(trace, heads, most), of_query, query, trace.query_tokens, TOKENS)
-    )
-
-
-def test_the_share_of_the_strongest_links_is_said_beside_that_of_a_uniform_head() -> None:
-    trace = trace_of(np.array([[[1.0, 0, 0], [0.25, 0.75, 0], [0.125, 0, 0.875]]]), CAUSAL, tokens=TOKENS)
-
-    assert lines_answer(trace, 2, query=1) == (
-        "The 2 strongest of 6 links hold 62.5 % of the attention; as many of a head uniform over the allowed keys "
-        "would hold 50.0 %. The strongest of query 1 “cat” leads to key 1 “cat” in head 0: 0.750; uniform: 0.500."
-    )
-
-
-def test_where_heads_are_uniform_no_link_stands_out() -> None:
-    assert "hold 50.0 %; no link stands out." in lines_answer(trace_of(EVEN[None], CAUSAL, tokens=TOKENS), 2, query=0)
-
-
-def test_where_all_links_are_drawn_the_strongest_tenth_is_told() -> None:
-    trace = trace_of(np.full((2, 3, 3), 1 / 3), tokens=TOKENS)
-
-    assert lines_answer(trace, 100, query=0).startswith(
-        "All 18 links are drawn; the strongest holds 5.56 % of the attention"
-    )
-
-
-def test_a_mask_that_allows_nothing_has_no_link() -> None:
-    none = np.zeros((1, 3, 3), dtype=bool)
-    assert lines_answer(trace_of(np.zeros((1, 3, 3)), none), 5, 0) == "The mask allows no pair: there is no link."
-
-
-def test_a_query_without_a_key_is_told() -> None:
-    mask = CAUSAL.copy()
-    mask[0] = False
-    trace = trace_of(uniform_weights(mask[None]), mask, tokens=TOKENS)
-
-    assert lines_answer(trace, 2, 0).endswith("The mask leaves query 0 “the” no key.")
-
-
-def test_the_caption_says_which_heads_are_drawn_and_that_colours_repeat() -> None:
-    assert "Heads 64 to 69 of 70 are drawn." in layer_words.lines_caption(range(64, 70), 70)
-    assert "Colours repeat every 12 heads." in layer_words.lines_caption(range(13), 13)
-    assert "repeat" not in layer_words.lines_caption(range(12), 12)
-
-
-def test_what_is_seen_of_links_names_the_strongest() -> None:
-    links = strongest_links(trace_of(TO_FIRST[None], tokens=TOKENS), range(1), 2)
-
-    assert layer_words.lines_alt(links, range(1), TOKENS, TOKENS) == (
-        "2 lines of head 0 from 3 queries on the left to 3 keys on the right. Strongest: query 0 “the” to key 0 “the”, "
-        "weight 1.00; query 1 “cat” to key 0 “the”, weight 1.00."
-    )
 
 
 def test_rollout_is_said_beside_that_of_uniform_attention() -> None:
@@ -104,27 +46,49 @@ def test_the_attention_of_the_layer_alone_is_said_with_its_baseline() -> None:
     assert layer_words.raw_answer(np.zeros((3, 3)), EVEN, 4, 2, TOKENS) == "The mask leaves query 2 “sat” no key."
 
 
-def test_flow_says_where_rollout_agrees_and_where_it_does_not() -> None:
-    rolled, even = np.array([0.5, 0.3, 0.2]), np.array([1.0, 0.5])
+def flow_answer(flows: list[float], uniform: list[float], rolled: tuple[float, ...] = (0.5, 0.3, 0.2)) -> str:
+    return plain(layer_words.flow_answer(np.array(flows), np.array(uniform), np.array(rolled), 2, TOKENS))
 
-    agreeing = plain(layer_words.flow_answer(np.array([0.8, 0.4, 0.4]), rolled, even, [0, 1], 2, TOKENS))
-    other = plain(layer_words.flow_answer(np.array([0.4, 0.8, 0.4]), rolled, even, [0, 1], 2, TOKENS))
 
-    assert agreeing == (
-        "Up to 80.0 % of query 2 “sat” could come from token 0 “the” (uniform attention: 100 %), and 40.0 % at least "
-        "from any. Rollout puts the same token first, with 50.0 %."
-    )
-    assert other == (
-        "Up to 80.0 % of query 2 “sat” could come from token 1 “cat” (uniform attention: 50.0 %), and 40.0 % at least "
-        "from any. Rollout puts token 0 “the” first, with 50.0 %. They are furthest apart at token 0 “the”: 25.0 % of "
-        "all flow, 50.0 % of the rollout."
+def test_flow_is_said_beside_that_of_uniform_attention_and_the_rollout() -> None:
+    assert flow_answer([0.8, 0.4, 0.45], [1.0, 0.5, 0.45]) == (
+        "From any one input token 40.0 % to 80.0 % of query 2 “sat” could come (with attention uniform over the "
+        "allowed keys: 45.0 % to 100 %). Flow tells some tokens apart: for 1 of 3 tokens it is that of uniform "
+        "attention, to within 1 %. Furthest from uniform is token 0 “the”: 80.0 %; uniform: 100 %. Rollout, never more "
+        "than the flow, puts token 0 “the” first: 50.0 %; its flow: 80.0 %."
     )
 
 
-def test_the_caption_of_flow_says_its_error_and_what_is_left_out() -> None:
-    assert "to within 5·10⁻⁵" in layer_words.flow_caption(128, 6, 24)
-    assert "The 24 tokens with the largest flow are shown." in layer_words.flow_caption(128, 6, 24)
-    assert "largest flow are shown" not in layer_words.flow_caption(20, 6, 20)
+def test_flow_that_is_that_of_uniform_attention_is_said_to_tell_nothing_or_little() -> None:
+    nothing = flow_answer([0.995, 1.0, 0.999], [1.0, 1.0, 1.0])
+    assert "Flow tells nothing here: for every token it is that of uniform attention, to within 1 %." in nothing
+    assert "(with attention uniform over the allowed keys: 100 %)" in nothing
+    assert "Furthest" not in nothing
+    little = flow_answer([0.995, 1.0, 0.9], [1.0, 1.0, 1.0])
+    assert "Flow tells little here: for 2 of 3 tokens it is that of uniform attention, to within 1 %." in little
+    assert "Furthest from uniform is token 2 “sat”: 90.0 %; uniform: 100 %." in little
+    same = flow_answer([0.7, 0.705, 0.7], [1.0, 1.0, 1.0])
+    assert "Flow tells no token from another here: all are within 1 % of each other. Furthest" in same
+    apart = flow_answer([0.7, 0.8, 0.6], [1.0, 1.0, 1.0])
+    assert "tells" not in apart
+    assert "Furthest from uniform is token 2 “sat”: 60.0 %" in apart
+
+
+def test_one_token_has_nothing_else_to_come_from() -> None:
+    alone = np.ones(1)
+    assert (
+        layer_words.flow_answer(alone, alone, alone, 0, ("a",)) == "With one token there is nothing else to come from."
+    )
+
+
+def test_the_caption_of_flow_says_its_error_where_the_axis_starts_and_which_tokens_are_shown() -> None:
+    some = layer_words.flow_caption(128, 6, 24, [0.86, 1.01])
+    assert "to within 5·10⁻⁵" in some
+    assert "The axis starts at 0.860, not at 0." in some
+    assert "The 24 tokens are shown whose flow is furthest from that of uniform attention, and the query." in some
+    every = layer_words.flow_caption(20, 6, 20, [-0.01, 1.01])
+    assert "are shown" not in every
+    assert "axis starts" not in every
 
 
 def test_what_is_seen_of_a_map_names_each_row() -> None:
@@ -136,6 +100,6 @@ def test_what_is_seen_of_a_map_names_each_row() -> None:
         f"Heatmap of the rollout, 20 rows by 20 columns: query 0 “t0” mostly {trace.weights[0, 0].argmax()} "
     )
     assert words.endswith("; ….")
-    assert layer_words.flow_alt(np.array([0.5, 0.25]), [0, 1], TOKENS) == (
-        "Bars of the flow to 2 input tokens: 0 “the” 0.500, 1 “cat” 0.250."
+    assert layer_words.flow_alt(np.array([0.5, 0.25]), np.array([1.0, 0.5]), [0, 1], TOKENS) == (
+        "Bars of the flow to 2 input tokens: 0 “the” 0.500 (uniform 1.00), 1 “cat” 0.250 (uniform 0.500)."
     )

@@ -20,6 +20,7 @@ PREVIOUS = np.eye(4)[[0, 0, 1, 2]]
 FIRST = np.eye(4)[[0, 0, 0, 0]]
 MEANS = np.array([[0.5, 0.2], [np.nan, 0.9]])
 UNIFORM = np.array([0.25, 0.25])
+EVEN = np.full((2, 2), 0.25)
 ROLES = (("", "sink"), ("", "previous token"))
 
 
@@ -45,21 +46,38 @@ def test_a_measure_that_can_be_negative_is_drawn_on_a_scale_symmetric_about_0() 
 
 
 def test_the_map_of_all_layers_names_the_highest_and_the_lowest_head_beside_the_uniform_one() -> None:
-    assert measure_words.layer_map_answer(MEANS, UNIFORM, ROLES, "bits") == (
+    assert measure_words.layer_map_answer(MEANS, EVEN, ROLES, "bits") == (
         "Highest: head 1.1 (previous token), 0.900 bits. Lowest: head 0.1 (sink), 0.200 bits. For comparison, a head "
-        "that spreads its attention evenly over the allowed keys has 0.250."
+        "that spreads its attention evenly over the allowed keys has 0.250 bits."
     )
-    same = measure_words.layer_map_answer(np.ones((2, 2)), UNIFORM, ROLES, "")
+    same = measure_words.layer_map_answer(np.ones((2, 2)), EVEN, ROLES, "")
     assert same.startswith("Every head has 1.00; a head that spreads")
     assert measure_words.layer_map_alt(MEANS, "Top mass") == (
         "Heatmap of Top mass, 2 layers (rows) by 2 heads (columns): from 0.200 to 0.900."
     )
 
 
+def test_where_heads_have_baselines_of_their_own_each_named_head_has_its_own_beside_it() -> None:
+    own = np.array([[0.1, 0.2], [np.nan, 0.4]])
+
+    assert measure_words.layer_map_answer(MEANS, own, ROLES, "") == (
+        "Highest: head 1.1 (previous token), 0.900 (spread evenly 0.400). Lowest: head 0.1 (sink), 0.200 (spread "
+        "evenly 0.200). For comparison, heads that spread their attention evenly over the allowed keys have 0.100 to "
+        "0.400."
+    )
+
+
+def test_a_measure_that_tells_no_heads_apart_is_said_to_tell_nothing() -> None:
+    assert measure_words.layer_map_answer(EVEN, EVEN, ROLES, "bits") == (
+        "Every head has 0.250 bits, and so has a head that spreads its attention evenly over the allowed keys: the "
+        "measure tells nothing here."
+    )
+
+
 def test_a_measure_that_is_nowhere_defined_is_said_to_be_so() -> None:
     nothing = np.full((2, 2), np.nan)
 
-    assert measure_words.layer_map_answer(nothing, UNIFORM, ROLES, "") == (
+    assert measure_words.layer_map_answer(nothing, EVEN, ROLES, "") == (
         "It is not defined for any query of this setting."
     )
     assert measure_words.layer_map_alt(nothing, "Induction").endswith("without a number.")
@@ -96,25 +114,25 @@ def test_the_answer_tells_two_heads_apart_that_have_the_same_mean_distance() -> 
     trace = trace_of(np.stack([PREVIOUS, CAUSAL_4 / CAUSAL_4.sum(axis=1, keepdims=True)]), CAUSAL_4)
     previous, uniform = (offsets_of(trace, head) for head in (0, 1))
 
-    said = measure_words.offsets_answer(previous, 0, ("previous token", ""))
+    said = measure_words.offsets_answer(previous, "head 0 (previous token)")
 
     assert said.replace(THIN_SPACE, " ") == (
         "Head 0 (previous token) gives 75.0 % of its attention to offset −1; a uniform head gives 27.1 %. "
         "Mean distance: 0.750 tokens, uniform 0.750."
     )
-    other = measure_words.offsets_answer(uniform, 1, ("", "")).replace(THIN_SPACE, " ")
+    other = measure_words.offsets_answer(uniform, "head 1").replace(THIN_SPACE, " ")
     assert other.startswith(
         "Head 1 gives 52.1 % of its attention to offset 0 (its own place); a uniform head gives 52.1 %"
     )
-    alt = measure_words.offsets_alt(previous, 0).replace(THIN_SPACE, " ")
-    assert alt.endswith("the largest: offset −1 75.0 %, offset 0 (its own place) 25.0 %, offset −3 0 %.")
+    alt = measure_words.offsets_alt(previous, "head 0").replace(THIN_SPACE, " ")
+    assert alt.endswith("the largest: offset −1 75.0 %, offset 0 (its own place) 25.0 %.")
 
 
 def test_a_head_that_sees_nothing_is_said_to_see_nothing() -> None:
     trace = trace_of(np.zeros((1, 3, 3)), np.zeros((1, 3, 3), dtype=bool))
     found = offsets_of(trace, 0)
 
-    assert measure_words.offsets_answer(found, 0, ("",)) == "No query has a key it may attend to."
+    assert measure_words.offsets_answer(found, "head 0") == "No query has a key it may attend to."
     assert offset_bars(found).data[0].y.tolist() == [0]
     beyond, uniform = received_beyond(survey(trace))
     assert measure_words.received_answer(beyond, uniform, numbered(3), ("",)) == (
@@ -143,7 +161,7 @@ def test_a_uniform_causal_head_gives_no_key_more_than_its_share() -> None:
     assert picture.data[0].zmax == -picture.data[0].zmin == pytest.approx(23 / 48)
     assert measure_words.received_answer(beyond, uniform, trace.key_tokens, ("", "sink")) == (
         "Most: head 1 (sink) gives key 0 “The” 1.00 on average; a uniform head gives it 0.521. "
-        "No head gives some key at least 0.5 more than that."
+        "No head gives some key at least 0.5 more than a uniform head does."
     )
     assert measure_words.received_alt(beyond, trace.key_tokens, range(2)).endswith("head 1 key 0 “The” 0.479.")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,6 @@ from attnviz.figures.spectrum import rank_panel, spectrum_lines
 from attnviz.figures.sweep import Series, sweep_lines
 from attnviz.figures.theme import LIGHT
 from attnviz.metrics.spectra import LayerSpectra, Spectra, layer_spectra
-from attnviz.metrics.sweep import LeftOut, Sweep, SweepPoint, sweep
 from attnviz.numbers import THIN_SPACE
 from attnviz.registries import MASKS
 
@@ -28,11 +26,6 @@ def spectra_of(*rows: list[float]) -> Spectra:
 
 def layer(scores: list[float], weights: list[float], uniform: list[float]) -> LayerSpectra:
     return LayerSpectra(spectra_of(scores), spectra_of(weights), spectra_of(uniform), len(weights))
-
-
-def point(n_heads: int, **changed: float) -> SweepPoint:
-    (made,) = [one for one in sweep(CONFIG).points if one.n_heads == n_heads]
-    return replace(made, **changed)
 
 
 def test_each_line_holds_the_shares_of_the_largest_and_ends_where_only_rounding_is_left() -> None:
@@ -81,6 +74,7 @@ def test_the_ranks_of_all_heads_stand_beside_the_uniform_heads_and_the_limit() -
     assert picture.layout.yaxis.ticktext == ("0 sink", "1 uniform")
     assert picture.layout.meta["ticks"]["strong"] == 1
     assert picture.layout.xaxis.range[1] > 5
+    assert [one.meta for one in (uniform, weights, scores)] == [{"click": "head"}] * 3
 
 
 def test_lines_over_the_number_of_heads_mark_the_present_one() -> None:
@@ -186,57 +180,6 @@ def test_alt_texts_list_the_numbers() -> None:
         "scores: 2 values, 1.00, 0.500; weights: 2 values, 1.00, 0.500; a uniform head: 1 value, 1.00."
     )
     assert rank_words.ranks_alt(np.array([2.0]), np.array([3.5])).endswith("head 0 2.00 and 3.50.")
-
-
-def test_the_answers_of_the_sweep_tell_the_trade_off() -> None:
-    few = point(2, score_effective_rank=8, weight_effective_rank=6, mean_cosine=0.3, entropy_share=0.2)
-    many = replace(
-        point(16, score_effective_rank=1, weight_effective_rank=2, mean_cosine=0.6, entropy_share=0.9),
-        n_alike_pairs=3,
-        uniform_effective_rank=1.0,
-    )
-    found = Sweep((few, many), (), 8, 8)
-
-    assert rank_words.sweep_rank_answer(found) == (
-        "From 2 to 16 heads the effective rank of a head's scores goes from 8.00 to 1.00, of its weights from 6.00 to "
-        f"2.00 (uniform head: 1.00); the parameters stay 1{THIN_SPACE}024."
-    )
-    assert rank_words.sweep_alike_answer(found) == (
-        "Heads get more alike: mean cosine 0.300 with 2, 0.600 with 16, where 3 of 120 pairs lie above 0.9. Uniform "
-        "heads: 1."
-    )
-    assert rank_words.sweep_entropy_answer(found).startswith(
-        f"Sharpest with 2 heads: 20.0{THIN_SPACE}% of the largest entropy; broadest with 16 heads: 90.0{THIN_SPACE}%."
-    )
-
-
-def test_the_answers_of_a_sweep_of_one_number_do_not_compare() -> None:
-    found = Sweep((point(1),), (), 8, 8)
-
-    assert rank_words.sweep_rank_answer(found) == f"Only 1 head can be computed: 1{THIN_SPACE}024 parameters."
-    assert rank_words.sweep_alike_answer(found) == "One head has no other to be compared with."
-    assert rank_words.sweep_alike_answer(Sweep((point(2, mean_cosine=0.5),), (), 8, 8)) == (
-        "With 2 heads the mean cosine is 0.500."
-    )
-
-
-def test_where_nothing_changes_the_answers_say_so() -> None:
-    same = [point(n_heads, mean_cosine=0.5, entropy_share=0.5) for n_heads in (2, 4)]
-
-    assert rank_words.sweep_alike_answer(Sweep(tuple(same), (), 8, 8)).startswith("Heads stay about as alike: ")
-    assert rank_words.sweep_entropy_answer(Sweep(tuple(same), (), 8, 8)).startswith("The entropy stays 50.0")
-    undefined = Sweep((point(2, entropy_share=math.nan),), (), 8, 8)
-    assert rank_words.sweep_entropy_answer(undefined) == ("It is not defined: no query has two keys it may attend to.")
-
-
-def test_the_caption_of_the_sweep_says_what_was_cut_and_left_out() -> None:
-    found = Sweep((point(1),), (LeftOut(64, "`d_head` must be even."),), 8, 8)
-
-    caption = rank_words.sweep_caption(found, "random", 100, 100)
-
-    assert "The same random W_Q, W_K, W_V and W_O are cut into more heads." in caption
-    assert caption.endswith("the first 8 tokens are taken. Left out, 64 heads: d_head must be even.")
-    assert "designed anew for each number" in rank_words.sweep_caption(found, "designed", 8, 8)
 
 
 def test_sentences_hold_for_layers_of_any_mask() -> None:

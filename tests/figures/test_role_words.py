@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from attnviz.figures import role_words
@@ -49,16 +51,39 @@ def test_a_runner_up_that_is_far_enough_lost_to_what_says_more() -> None:
 
 
 def test_a_runner_up_that_is_not_far_enough_is_told_what_it_lacks() -> None:
-    role = Role("mixed", (Evidence("sink", 0.4, 0.2, 0.25, 3), Evidence("broad", 0.7, 1.0, 0.7)))
+    role = Role("mixed", (Evidence("one word", 0.4, 0.2, 0.25, 3), Evidence("broad", 0.7, 1.0, 0.7)))
 
     assert role_words.why_not(role, TOKENS) == (
-        "Not sink: 40.0 % of its attention goes to key 3 “d”; a uniform head gives 20.0 %; that is 25.0 % of the way "
-        "from a uniform head, and half is needed."
+        "Not one word: 40.0 % of its attention goes to key 3 “d”; a uniform head gives 20.0 %; that is 25.0 % of the "
+        "way from a uniform head, and half is needed."
     )
     assert role_words.evidence_words(role, TOKENS) == (
-        "Nothing takes it half of the way from a uniform head, and its entropy is 70.0 % of the largest, less than the "
-        "90.0 % of a broad one."
+        "Nothing takes it half of the way from a uniform head (30.0 % for a sink), and its entropy is 70.0 % of the "
+        "largest, less than the 90.0 % of a broad one."
     )
+
+
+def test_a_sink_of_several_places_names_them_and_the_share_of_the_first_among_them() -> None:
+    sink = Evidence("sink", 0.61, 0.09, 0.571, 3, ("[CLS]", "[SEP]", "punctuation"), 0.44)
+
+    assert role_words.evidence_words(Role("sink", (sink,)), TOKENS) == (
+        "61.0 % of its attention goes to [CLS], [SEP] and punctuation (a uniform head: 9.00 %), 44.0 % to key 3 “d” "
+        "alone."
+    )
+    less = Role("mixed", (replace(sink, value=0.25, way=0.176),))
+    assert role_words.why_not(less, TOKENS).endswith(
+        "that is 17.6 % of the way from a uniform head, and 30.0 % is needed."
+    )
+
+
+def test_a_sink_that_is_far_enough_lost_to_a_name_that_says_more() -> None:
+    sink = Evidence("sink", 0.5, 0.2, 0.375, 0)
+    local, broad = Evidence("local", 1.0, 4.0, 0.75), Evidence("broad", 0.95, 1.0, 0.95)
+
+    assert role_words.why_not(Role("local", (local, sink)), TOKENS).endswith(
+        "from a uniform head, but local is further."
+    )
+    assert role_words.why_not(Role("broad", (broad, sink)), TOKENS).endswith("head, but broad says more.")
 
 
 def test_of_too_short_a_text_nothing_is_said() -> None:

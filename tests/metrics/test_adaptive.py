@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -11,7 +12,16 @@ from hypothesis import strategies as st
 
 from attnviz import AttentionConfig, attend
 from attnviz.core.gating import Gates
-from attnviz.metrics.adaptive import GATED_BY, SHARES, adaptive, adaptive_gates, costs, fewest, written_shares
+from attnviz.metrics.adaptive import (
+    GATED_BY,
+    SHARES,
+    adaptive,
+    adaptive_gates,
+    at_random,
+    costs,
+    fewest,
+    written_shares,
+)
 from attnviz.metrics.contribution import written
 from attnviz.registries import MASKS
 from tests.strategies import configs
@@ -54,6 +64,41 @@ def test_what_is_lost_is_what_a_gated_run_loses(gate_by: str, share: float) -> N
     )
     cosines = (gated * before).sum(axis=1) / np.linalg.norm(gated, axis=1) / np.linalg.norm(before, axis=1)
     assert found.change.cosine == pytest.approx(float(cosines.mean()), abs=1e-6)
+
+
+@by_each
+@pytest.mark.parametrize("n_off", [0, 1, 4, 6])
+def test_as_many_heads_at_random_are_the_root_mean_square_over_all_sets_of_a_gated_run(
+    n_off: int, gate_by: str
+) -> None:
+    before = TRACE.output.astype(np.float64)
+    squares: list[float] = []
+    for off in combinations(range(6), n_off):
+        keeps = ~np.isin(np.arange(6), off)[:, None]
+        squares.append(float(np.square(replace(TRACE, gates=Gates(keeps)).output - before).sum()))
+
+    counts = np.full(8 if gate_by == "query" else 1, n_off)
+
+    right = np.sqrt(np.mean(squares)) / np.linalg.norm(before)
+    assert at_random(MADE, counts) == pytest.approx(right, abs=1e-6)
+
+
+def test_as_many_at_random_follows_the_number_of_each_query() -> None:
+    found = adaptive(MADE, 0.5, "query")
+    off = 6 - found.n_kept
+    squares = [
+        np.mean([np.square(_without(off_heads, query)).sum() for off_heads in combinations(range(6), int(off[query]))])
+        for query in range(8)
+    ]
+
+    assert found.at_random == pytest.approx(np.sqrt(np.sum(squares)) / np.linalg.norm(TRACE.output), abs=1e-6)
+    assert found.change.relative < found.at_random
+
+
+def _without(off: tuple[int, ...], query: int) -> np.ndarray:
+    """What some heads write for one query, together."""
+    W = TRACE.origin.to_output.W.reshape(6, 4, 24)
+    return sum((TRACE.context[head, query] @ W[head] for head in off), np.zeros(24))
 
 
 @by_each

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz.metrics.clustering import (
-    alike_but_different,
     brackets,
     cut_of,
     groups_below,
@@ -112,21 +111,3 @@ def test_the_nearest_heads_come_first_and_of_equally_near_ones_the_lower_number(
     assert nearest(TWO_PAIRS, 1, 2) == [(3, 0.2), (2, 0.7)]
     assert nearest(np.zeros((3, 3)), 1, 5) == [(0, 0), (2, 0)]
     assert nearest(np.zeros((1, 1)), 0, 3) == []
-
-
-def test_pairs_that_look_alike_but_write_differently_are_those_whose_ranks_differ_most() -> None:
-    maps = np.array([[0, 0.1, 0.5], [0.1, 0, 0.9], [0.5, 0.9, 0]])
-    outputs = np.array([[0, 0.9, 0.5], [0.9, 0, 0.1], [0.5, 0.1, 0]])
-
-    assert alike_but_different(maps, outputs) == ((0, 1), (1, 2))
-    assert alike_but_different(outputs, maps) == ((1, 2), (0, 1))
-
-
-@pytest.mark.parametrize("n", [1, 2])
-def test_fewer_than_three_heads_have_no_such_pair(n: int) -> None:
-    assert alike_but_different(np.zeros((n, n)), np.zeros((n, n))) is None
-
-
-def test_where_outputs_follow_the_maps_there_is_no_such_pair() -> None:
-    assert alike_but_different(TWO_PAIRS, TWO_PAIRS / 2) is None
-    assert alike_but_different(np.zeros((4, 4)), 1 - np.eye(4)) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attnviz.metrics.difference import Side, difference_part, moved
+from attnviz.metrics.difference import ONE_SIDED, Side, difference_part, moved
 from attnviz.metrics.pooling import Window
 from tests.figures.traces import random_trace, trace_of
 from tests.metrics.layers import MASKED, layer, on_the_way
@@ -43,14 +43,43 @@ def test_queries_without_a_key_in_either_head_do_not_count() -> None:
     assert np.isnan(moved(Side(empty, 0), Side(empty, 1)).share)
 
 
-def test_a_cell_that_only_one_mask_allows_has_a_difference() -> None:
+def test_a_cell_that_only_one_mask_allows_has_no_difference_but_is_told_apart() -> None:
     one, other = trace_of(FIRST[None], CAUSAL), trace_of(np.full((1, 3, 3), 1 / 3))
 
     part = difference_part(Side(one, 0), Side(other, 0), Window(0, 3, 0, 3), 256)
 
-    np.testing.assert_allclose(part, FIRST - 1 / 3)
+    np.testing.assert_allclose(part, np.where(CAUSAL, FIRST - 1 / 3, ONE_SIDED))
     alone = difference_part(Side(one, 0), Side(one, 0), Window(0, 3, 0, 3), 256)
     np.testing.assert_array_equal(np.isnan(alone), ~CAUSAL)
+
+
+def test_attention_on_keys_that_only_one_mask_allows_is_counted_beside_a_uniform_head() -> None:
+    causal, full = trace_of(FIRST[None], CAUSAL), trace_of(np.full((1, 3, 3), 1 / 3))
+
+    found = moved(Side(full, 0), Side(causal, 0))
+
+    assert found.first_alone == found.first_alone_uniform == pytest.approx((2 / 3 + 1 / 3 + 0) / 3)
+    assert (found.second_alone, found.second_alone_uniform) == (0, 0)
+    assert (found.query, found.key, found.difference) == (0, 0, pytest.approx(-2 / 3))
+    turned = moved(Side(causal, 0), Side(full, 0))
+    assert (turned.second_alone, turned.second_alone_uniform) == (found.first_alone, found.first_alone_uniform)
+
+
+def test_masks_without_a_common_pair_have_no_largest_difference() -> None:
+    diagonal, other = np.eye(2), 1 - np.eye(2)
+    one, two = (trace_of(weights[None], weights.astype(bool)) for weights in (diagonal, other))
+
+    found = moved(Side(one, 0), Side(two, 0))
+
+    assert (found.share, found.difference, found.first_alone, found.second_alone) == (1, 0, 1, 1)
+
+
+def test_a_block_of_which_one_mask_forbids_all_that_the_other_allows_is_one_sided() -> None:
+    causal, full = trace_of(np.tril(np.full((1, 4, 4), 0.25)), np.tril(np.ones((4, 4), dtype=bool))), random_trace(1, 4)
+
+    part = difference_part(Side(causal, 0), Side(full, 0), Window(0, 4, 0, 4), 2)
+
+    assert np.isneginf(part).tolist() == [[False, True], [False, False]]
 
 
 @pytest.mark.parametrize("is_kept", [True, False])

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from attnviz.metrics.flow import flow, largest_error
+from attnviz.metrics import uniform_weights
+from attnviz.metrics.flow import flow, flow_of_classes, largest_error
 from attnviz.metrics.rollout import rollout, with_residual
 from tests.strategies import masked, seeds
 
@@ -92,3 +94,29 @@ def test_some_inputs_alone_have_the_flows_of_all() -> None:
 @pytest.mark.parametrize("layers", [1, 3])
 def test_a_token_that_looks_at_itself_alone_lets_nothing_else_in(layers: int) -> None:
     np.testing.assert_allclose(flow([np.eye(4)] * layers, 1), [0, 1, 0, 0], atol=1e-9)
+
+
+@settings(max_examples=40)
+@given(seeds, st.integers(0, 5), st.booleans())
+def test_flow_of_tokens_that_can_be_exchanged_is_that_of_each_alone(seed: int, query: int, causal: bool) -> None:
+    _, mask = masked(seed, (2, 6, 6), 0.8)
+    mask = mask & np.tril(np.ones((6, 6), dtype=bool)) if causal else mask
+    mask[..., 3] = mask[..., 2] = mask[..., 1]
+    maps = list(uniform_weights(np.broadcast_to(mask, (2, 6, 6))))
+
+    np.testing.assert_allclose(flow_of_classes(maps, query), flow(maps, query), atol=1e-9)
+
+
+def test_uniform_attention_over_all_keys_is_asked_for_two_tokens_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[int]] = []
+
+    def counted(maps: list[np.ndarray], query: int, inputs: list[int], residual: float) -> np.ndarray:
+        asked.append(inputs)
+        return flow(maps, query, inputs, residual)
+
+    monkeypatch.setattr("attnviz.metrics.flow.flow", counted)
+
+    found = flow_of_classes([np.full((9, 9), 1 / 9)] * 3, 4)
+
+    assert asked == [[0, 4]]
+    np.testing.assert_allclose(np.delete(found, 4), found[0], rtol=0)

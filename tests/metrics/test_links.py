@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from attnviz import AttentionTrace
 from attnviz.metrics import uniform_weights
-from attnviz.metrics.links import Links, strongest_links
+from attnviz.metrics.links import Hidden, Links, strongest_links
+from attnviz.metrics.viewing import View
 from attnviz.registries import MASKS
 from tests.figures.traces import random_trace, sentence_trace, trace_of
 from tests.strategies import in_small_blocks, masked, seeds
@@ -126,3 +127,51 @@ def test_progress_is_told_up_to_the_end() -> None:
 
     assert told == sorted(told)
     assert told[-1] == 1.0
+
+
+@settings(max_examples=60)
+@given(seeds, st.sets(st.integers(0, 5), max_size=6), st.booleans(), st.integers(4, 60))
+def test_links_without_hidden_keys_are_those_of_the_maps_without_them(
+    seed: int, hidden: set[int], per_head: bool, cells: int
+) -> None:
+    weights, mask = masked(seed, (3, 7, 6), 0.7, per_head=per_head)
+    view = View(tuple(sorted(hidden)), row_scale=True, log_scale=True)
+    every = np.broadcast_to(mask, weights.shape)
+
+    with in_small_blocks(cells):
+        links = strongest_links(trace_of(weights, mask), range(1, 3), view=view)
+
+    left = weights.copy()
+    left[..., list(hidden)] = 0
+    total = left.sum(axis=-1, keepdims=True)
+    left = np.divide(left, total, out=np.zeros_like(left), where=total > 0)
+    assert {link[:3] for link in listed(links)} == {tuple(place) for place in np.argwhere(left > 0) if place[0] > 0}
+    np.testing.assert_allclose(links.weight, left[links.head, links.query, links.key], rtol=1e-12)
+    still = every & ~np.isin(np.arange(6), list(hidden)) & (total > 0)
+    np.testing.assert_array_equal(links.n_allowed, still.sum(axis=-1)[links.head, links.query])
+    assert links.n_links == still[1:].sum()
+    assert links.mass == pytest.approx((total[1:] > 0).sum())
+    if not hidden:
+        assert links.hidden == Hidden()
+        return
+    rows = every[1:].any(axis=-1)
+    uniform = uniform_weights(every)[1:][..., list(hidden)].sum()
+    assert links.hidden.share == pytest.approx(weights[1:][..., list(hidden)].sum() / max(weights[1:].sum(), 1e-9))
+    assert links.hidden.uniform == pytest.approx(uniform / max(rows.sum(), 1))
+    assert links.hidden.n_emptied == (rows & (total[1:, :, 0] == 0)).sum()
+
+
+def test_a_uniform_head_gives_each_link_its_row_of_allowed_keys() -> None:
+    mask = np.tril(np.ones((3, 3), dtype=bool))
+
+    links = strongest_links(trace_of(uniform_weights(mask[None]), mask), range(1))
+
+    np.testing.assert_allclose(links.weight, links.uniform, rtol=1e-12)
+    assert links.n_allowed.tolist() == [1, 2, 2, 3, 3, 3]
+
+
+def test_links_without_those_of_one_query() -> None:
+    links = strongest_links(trace_of(BY_EYE), range(2))
+
+    assert listed(links.without(0)) == [link for link in listed(links) if link[1] != 0]
+    assert links.without(0).n_links == 18

@@ -256,3 +256,16 @@ def test_scores_of_a_negative_scale_have_positive_singular_values() -> None:
     trace = attend(AttentionConfig(("a", "b", "c"), d_model=8, n_heads=2, projections="random", sharpness=-2.0))
 
     np.testing.assert_allclose(score_spectra(trace).values, full(trace.scores), atol=1e-5)
+
+
+def test_the_more_heads_are_looked_at_together_the_fewer_queries_are_taken_of_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(made, "MOST_WORK", 4000)
+    trace = random_trace(2, 20)
+
+    alone, among = layer_spectra(trace), layer_spectra(trace, among=8)
+
+    assert (alone.n_rows, among.n_rows) == (10, 5)
+    np.testing.assert_allclose(among.weights.values, full(trace.weights[:, :5]), atol=1e-9)
+    np.testing.assert_array_equal(among.scores.values, alone.scores.values)

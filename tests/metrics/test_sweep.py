@@ -137,3 +137,10 @@ def test_progress_is_told_up_to_the_end() -> None:
     sweep(CONFIG, told.append)
 
     assert told == pytest.approx([1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1])
+
+
+def test_heads_that_are_off_make_no_difference() -> None:
+    found, plain = sweep(replace(CONFIG, removed=(3,), stand_in="mean")), sweep(CONFIG)
+
+    assert found.left_out == ()
+    np.testing.assert_equal(rows_of(found), rows_of(plain))

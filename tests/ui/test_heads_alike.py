@@ -10,7 +10,7 @@ from attnviz.figures.alike_words import TOO_SHORT
 from attnviz.registries import SIMILARITIES
 from attnviz.scenario import MAX_CHARACTERS
 from attnviz.ui import session
-from tests.ui.conftest import Opener, hints, link_of, ran
+from tests.ui.conftest import Opener, hints, link_of, ran, toasts
 from tests.ui.drawn import pictures, sentences, table_rows
 
 TRAINED = {"input": "trained", "layer": "2", "head": "7"}
@@ -139,7 +139,16 @@ def test_a_kept_setting_that_does_not_fit_is_said_in_a_sentence(beside: str, sai
     assert "head_map" in pictures(app)
 
 
-@pytest.mark.parametrize("beside", ["%00&&==", "beside=beside%3D", "x" * 500, "n_heads=-3&d_model=nan"])
+@pytest.mark.parametrize("beside", ["%00&&==", "x" * 500])
+def test_what_is_no_setting_cannot_be_compared_with_and_is_named(beside: str, open_app: Opener) -> None:
+    app = open_app({"beside": beside}, page="heads")
+
+    assert "from head 6?" in pictures(app)["difference"].header["title"]
+    assert toasts(app)[0].startswith("Ignored in this link")
+    assert "beside" in toasts(app)[0]
+
+
+@pytest.mark.parametrize("beside", ["beside=beside%3D", "n_heads=-3&d_model=nan"])
 def test_a_kept_setting_that_means_nothing_is_the_default_one(beside: str, open_app: Opener) -> None:
     app = open_app({"beside": beside}, page="heads")
 
@@ -151,6 +160,39 @@ def test_a_setting_too_long_for_a_link_cannot_be_kept(open_app: Opener) -> None:
 
     (keep,) = [button for button in app.button if button.label == "Keep this setting for comparison"]
     assert keep.disabled
+
+
+def test_every_pair_is_shown_by_its_looks_and_by_what_it_writes(open_app: Opener) -> None:
+    app = open_app({"head": "1", "mask": "causal"}, page="heads")
+
+    drawn = pictures(app)["pair_map"]
+    dots = next(trace for trace in drawn.figure["data"] if trace["name"] == "pairs of heads")
+    assert len(dots["x"]) == 8 * 7 / 2
+    for said in ("rank correlation", "over 28 pairs", "A: heads ", "B, the reverse: heads ", "Baselines: cosine "):
+        assert said in drawn.header["answer"]
+
+
+@pytest.mark.parametrize(
+    "link", [{"text": "alone", "query": "0"}, {"n_heads": "1"}, {"cross": "true", "text": "alone", "query": "0"}]
+)
+def test_without_a_second_head_or_query_there_is_no_pair_to_compare(link: dict[str, str], open_app: Opener) -> None:
+    assert "pair_map" not in pictures(open_app(link, page="heads"))
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(("scope", "count"), [("layer", 66), ("all", 2556)])
+def test_a_clicked_pair_is_compared(scope: str, count: int, open_app: Opener) -> None:
+    app = open_app({**TRAINED, "scope": scope}, page="heads")
+    dots = next(t for t in pictures(app)["pair_map"].figure["data"] if t["name"] == "pairs of heads")
+    assert dots["customdata"].shape == (count, 4)
+    layer, head, other_layer, other = dots["customdata"][40].tolist()
+
+    app.session_state["layer"], app.session_state["head"] = layer, head
+    app.session_state["other"], app.session_state["other_layer"] = other, other_layer
+    ran(app.run())
+
+    title = pictures(app)["difference"].header["title"]
+    assert title == f"What does head {layer}.{head} do differently from head {other_layer}.{other}?"
 
 
 def test_a_clicked_row_chooses_its_head_and_its_layer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ OWN = {
     "adaptive": {"gate_map", "gate_costs"},
     "rank": {"singular_values", "ranks_of_heads"},
     "number": {"sweep_directions", "sweep_entropy", "sweep_alike"},
-    "alike": {"alike_matrix", "head_map", "difference"},
+    "alike": {"alike_matrix", "head_map", "difference", "pair_map"},
     "measure": {"measure_of_heads"},
     "roles": {"role_map"},
     "table": set(),

@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 
 from attnviz.figures.lines import colour_of
+from attnviz.metrics.flow import flow
+from attnviz.metrics.links import strongest_links
 from attnviz.metrics.rollout import rollout
+from attnviz.metrics.viewing import PLAIN, View
+from attnviz.numbers import THIN_SPACE
+from attnviz.ui.head_lines import drawn_links
+from tests.figures.traces import trace_of
 from tests.reference import golden
 from tests.ui.conftest import Opener, errors, hints, link_of, ran
-from tests.ui.drawn import pictures, table_rows
+from tests.ui.drawn import pictures, sentences, table_rows
 
 LAYERS = {"heads_view": "layers"}
 TRAINED = {**LAYERS, "input": "trained"}
@@ -26,11 +32,69 @@ def test_lines_of_all_heads_have_a_colour_each_and_a_table(open_app: Opener) -> 
     app = open_app(LAYERS, page="heads")
 
     assert colours(app) == {colour_of(head) for head in range(8)}
-    assert pictures(app)["attention_lines"].header["title"] == "Which tokens does each head link?"
+    assert pictures(app)["attention_lines"].header["title"] == "Where does query 4 “the” look in each head?"
+
+
+def test_the_table_holds_the_links_of_the_chosen_query_beside_a_uniform_head(open_app: Opener) -> None:
+    app = open_app({**LAYERS, "query": "7"}, page="heads")
+
     headings, *rows = table_rows(app)
-    assert headings == ["Head", "Query", "Token", "Key", "Token", "Weight"]
+    assert headings == ["Head", "Key", "Weight", "uniform"]
     assert len(rows) == 12
-    assert all(row[5] == "1.00" for row in rows[:3])
+    assert rows[0] == ["6", "7 it", "1.00", "0.0909"]
+    assert {row[3] for row in rows} == {"0.0909"}
+    weights = [float(row[2]) for row in rows]
+    assert weights == sorted(weights, reverse=True)
+    alone = open_app({**LAYERS, "query": "2", "drawn": "head", "head": "5", "mask": "causal"}, page="heads")
+    headings, *rows = table_rows(alone)
+    assert headings == ["Key", "Weight", "uniform"]
+    assert [row[2] for row in rows] == ["0.333"] * 3, "of three keys it may attend to"
+    assert [row[0] for row in rows] == ["0 The", "1 cat", "2 sat"]
+
+
+def test_only_the_strongest_links_of_the_chosen_query_are_drawn_and_in_the_table(open_app: Opener) -> None:
+    app = open_app({**LAYERS, "query": "7", "drawn": "head", "head": "1"}, page="heads")
+
+    drawn = [trace for trace in pictures(app)["attention_lines"].figure["data"] if trace["name"] == "head 1"]
+    ends = {
+        end for trace in drawn for start, end in zip(trace["y"][0::3], trace["y"][1::3], strict=False) if start == 7
+    }
+    assert ends == {6.0}, "99.5 % of its attention goes to the token before"
+    _, *rows = table_rows(app)
+    assert rows == [["6 because", "0.995", "0.0909"]]
+
+
+def test_the_file_of_the_links_holds_all_that_are_drawn_those_of_the_chosen_query_first() -> None:
+    trace = trace_of(np.array([[[0.7, 0.3], [0.4, 0.6]]]), tokens=("a b", "c"))
+    of_query = strongest_links(trace, range(1), rows=range(1, 2))
+
+    plain = drawn_links(of_query, strongest_links(trace, range(1), 2).without(1), trace, PLAIN)
+    hidden = drawn_links(of_query, of_query.without(1), trace, View((0,)))
+
+    assert list(plain.columns) == ["head", "query", "query_token", "key", "key_token", "weight", "uniform"]
+    assert plain.to_numpy().tolist() == [
+        [0, 1, "c", 1, "c", 0.6, 0.5],
+        [0, 1, "c", 0, "a␣b", 0.4, 0.5],
+        [0, 0, "a␣b", 0, "a␣b", 0.7, 0.5],
+    ]
+    assert "renormalised_weight" in hidden.columns
+
+
+def test_hidden_keys_have_no_link_and_the_rest_of_each_row_is_renormalised(open_app: Opener) -> None:
+    link = {**LAYERS, "hidden": "6, 99", "query": "7", "head": "1", "drawn": "head", "log_scale": "1"}
+    app = open_app(link, page="heads")
+
+    sent = pictures(app)["attention_lines"]
+    assert sent.figure["layout"]["meta"]["badge"] == "key 6 because hidden, rows renormalised"
+    assert sent.header["alt"].endswith("Shown with key 6 because hidden, rows renormalised.")
+    answer = sent.header["answer"].replace(THIN_SPACE, " ")
+    assert answer.startswith("The hidden key had 9.09 % of the attention (of a uniform head: 9.09 %); what follows is")
+    assert "of what is left of the attention" in answer
+    assert answer.endswith("Key 99 is past the last, 10: it is ignored.")
+    _, *rows = table_rows(app)
+    assert {row[2] for row in rows} == {"0.100"}
+    assert 1 <= len(rows) <= 10
+    assert not any(row[0].startswith("6 ") for row in rows)
 
 
 def test_the_chosen_head_is_drawn_alone(open_app: Opener) -> None:
@@ -41,7 +105,7 @@ def test_the_chosen_head_is_drawn_alone(open_app: Opener) -> None:
 
     assert link_of(app) == {**LAYERS, "head": "3", "drawn": "head"}
     assert colours(app) == {colour_of(3)}
-    assert pictures(app)["attention_lines"].header["title"] == "Which tokens does head 3 link?"
+    assert pictures(app)["attention_lines"].header["title"] == "Where does query 4 “the” look in head 3?"
 
 
 def test_another_query_is_one_choice(open_app: Opener) -> None:
@@ -51,7 +115,7 @@ def test_another_query_is_one_choice(open_app: Opener) -> None:
 
     assert link_of(app)["query"] == "1"
     sent = pictures(app)["attention_lines"]
-    assert "The strongest of query 1 “cat” leads to" in sent.header["answer"]
+    assert "The strongest link of query 1 “cat” leads to" in sent.header["answer"]
     assert sent.figure["layout"]["meta"]["ticks"]["strong"] == 1
 
 
@@ -75,7 +139,7 @@ def test_rollout_of_a_trained_model_is_the_product_of_its_layers(open_app: Opene
     app = open_app({**TRAINED, "layers_view": "rollout", "layer": "3"}, page="heads")
 
     sent = pictures(app)
-    assert set(sent) == {"rollout", "mean_attention"}
+    assert set(sent) == {"rollout", "mean_attention", "rollout_paths"}
     np.testing.assert_allclose(sent["rollout"].trace()["z"], rollout(list(CAT.mean(axis=1)))[3], rtol=0, atol=1e-5)
     np.testing.assert_allclose(sent["mean_attention"].trace()["z"], CAT[3].mean(axis=0), rtol=0, atol=1e-5)
     assert sent["rollout"].header["title"] == "What is each token made of after layers 0 to 3?"
@@ -97,11 +161,35 @@ def test_rollout_of_one_layer_is_drawn_and_leads_to_the_trained_model(open_app: 
 def test_flow_of_a_trained_model_is_at_least_its_rollout(open_app: Opener) -> None:
     app = open_app({**TRAINED, "layers_view": "flow", "layer": "5", "query": "6"}, page="heads")
 
-    flows, uniform, rolled = (trace["x"] for trace in pictures(app)["flow_of_query"].figure["data"])
-    np.testing.assert_allclose(rolled, rollout(list(CAT.mean(axis=1)))[5][6], rtol=0, atol=1e-5)
-    assert (flows >= rolled - 1e-6).all()
-    np.testing.assert_allclose(uniform, 1, atol=1e-5)
-    assert len(flows) == 13
+    sent = pictures(app)["flow_of_query"]
+    bars, uniform, flows = sent.figure["data"]
+    maps = list(CAT.mean(axis=1))
+    assert (flows["x"] >= rollout(maps)[5][6] - 1e-5).all()
+    np.testing.assert_allclose(flows["x"], flow(maps, 6), atol=1e-4)
+    np.testing.assert_allclose(uniform["x"], 1, atol=1e-5)
+    np.testing.assert_allclose(bars["base"] + bars["x"], flows["x"], atol=1e-6)
+    assert "(with attention uniform over the allowed keys: 100\u202f%)" in sent.header["answer"]
+    assert "Rollout, never more than the flow, puts token 0 “[CLS]” first" in sent.header["answer"]
+
+
+def test_the_strongest_paths_of_a_trained_model_lead_to_the_chosen_query(open_app: Opener) -> None:
+    app = open_app({**TRAINED, "layers_view": "rollout", "layer": "5", "query": "8"}, page="heads")
+
+    sent = pictures(app)["rollout_paths"]
+    assert sent.header["title"] == "Along which paths does the input reach query 8 “it”?"
+    assert "comes from token 0 “[CLS]”, reaches it in layer 4 and carries 8.00" in sent.header["answer"]
+    lines = [trace for trace in sent.figure["data"] if trace["mode"] == "lines" and len(trace["x"]) > 2]
+    ends = np.concatenate([np.stack([one["x"][1::3], one["y"][1::3]], axis=1) for one in lines])
+    assert 40 < len(ends) <= 60
+    assert set(ends[ends[:, 0] == 6, 1].tolist()) == {8.0}
+
+
+@pytest.mark.model
+def test_of_many_tokens_no_paths_are_drawn_and_it_is_said(open_app: Opener) -> None:
+    app = open_app({**TRAINED, "layers_view": "rollout", "layer": "1", "text": "a b c d " * 10}, page="heads")
+
+    assert set(pictures(app)) == {"rollout", "mean_attention"}
+    assert "The strongest paths through the layers are drawn for at most 40 tokens; here are 42." in sentences(app)
 
 
 def test_flow_of_one_layer_offers_the_trained_model(open_app: Opener) -> None:

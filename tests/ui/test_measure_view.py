@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -60,11 +62,73 @@ def test_all_layers_are_one_map_and_the_previous_token_head_is_its_highest(open_
 
 
 @pytest.mark.model
-@pytest.mark.parametrize("name", METRICS.names())
+@pytest.mark.parametrize("name", [name for name in METRICS.names() if name != "distance_in_image"])
 def test_every_measure_has_a_map_of_all_layers(name: str, open_app: Opener) -> None:
     app = open_app({**TRAINED, "scope": "all", "measure": name, "text": "a cat is a cat"}, page="heads")
 
     assert METRICS[name].formula in pictures(app)["measure_of_layers"].header["caption"]
+
+
+@pytest.mark.model
+def test_a_measure_that_no_layer_has_is_said_not_to_be_defined_with_a_way_out(open_app: Opener) -> None:
+    app = open_app({**TRAINED, "scope": "all", "measure": "distance_in_image"}, page="heads")
+
+    assert pictures(app) == {}
+    assert hints(app)[0].startswith("Mean distance in the image is not defined for any query of this input.")
+    assert hints(app)[0].endswith("choose the positions 2-D relative (Swin).")
+
+
+@pytest.mark.model
+def test_the_head_whose_offsets_stand_below_the_map_of_all_layers_is_named_with_its_layer(open_app: Opener) -> None:
+    link = {**TRAINED, "scope": "all", "measure": "mean_distance", "layer": "2", "head": "7"}
+
+    header = pictures(open_app(link, page="heads"))["offsets_of_head"].header
+
+    assert header["title"] == "How far does head 2.7 (sink) look, and which way?"
+    assert header["answer"].startswith("Head 2.7 (sink) gives ")
+
+
+@pytest.mark.parametrize("mask", ["full", "causal"])
+def test_the_share_of_the_output_has_the_same_baselines_in_the_sentence_as_in_the_table(
+    mask: str, open_app: Opener
+) -> None:
+    app = open_app({**VIEW, "measure": "output_share", "mask": mask}, page="heads")
+
+    answer = pictures(app)["measure_of_heads"].header["answer"]
+    said = re.findall(r"head (\d+) \([^.]*?\), (\S+) \(spread evenly (\S+)\)", answer)
+    assert len(said) == 2
+    rows = {row[0]: row for row in table_rows(app)[1:]}
+    for head, value, even in said:
+        assert rows[head][2:4] == [value, even]
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"n_heads": "1"},
+        {"text": "one", "query": "0"},
+        {"text": "one two", "mask": "causal", "query": "0"},
+        {"mask": "causal", "padding": "padding_left"},
+        {"mask": "causal", "sparsity": "sliding_window", "input": "vectors", "n_heads": "64"},
+        {"input": "trained", "text": "a"},
+        {"input": "trained", "text": "a", "scope": "all"},
+    ],
+)
+@pytest.mark.parametrize("name", ["gini", "next_token", "distance_back", "sink_mass", "top_mass", "output_share"])
+def test_the_sentence_of_a_measure_has_numbers_or_says_that_it_tells_nothing(
+    link: dict[str, str], name: str, open_app: Opener
+) -> None:
+    app = open_app({**VIEW, **link, "measure": name}, page="heads")
+
+    if not pictures(app):
+        assert "is not defined for any query of this input" in hints(app)[0]
+        return
+    for drawn in pictures(app).values():
+        answer = drawn.header["answer"]
+        assert not {"nan", "–", "10⁻⁷"} & set(re.split(r"[\s,.;()]+", answer))
+        if "Every head has 0 " in answer or "Every head has 0," in answer:
+            assert answer.endswith("the measure tells nothing here.")
 
 
 @pytest.mark.model

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attnviz.registries import SPECTRA
+from attnviz.registries import MASKS, SPECTRA
 from attnviz.scenario import Scenario
 from attnviz.ui import compute
 from tests.ui.conftest import Opener, errors, link_of, ran
@@ -53,6 +53,31 @@ def test_trained_heads_have_a_copying_score_with_its_source(open_app: Opener) ->
     assert rows[2][-1].startswith("−0.9")
     said = "\n".join(element.proto.body for element in app.main.get("html"))
     assert "Elhage et al. 2021" in said
+
+
+@pytest.mark.model
+def test_the_ranks_of_all_layers_stand_in_two_maps_and_one_table(open_app: Opener) -> None:
+    link = {"heads_view": "rank", "input": "trained", "scope": "all", "layer": "2", "head": "7", "mask": "causal"}
+    app = open_app(link, page="heads")
+
+    assert set(pictures(app)) == {"ranks_before", "ranks_after"}
+    before, after = (pictures(app)[name].trace()["z"] for name in ("ranks_before", "ranks_after"))
+    traces = compute.shown_layer(Scenario(input="trained", mask=MASKS["causal"].spec())).run.traces
+    for layer, trace in enumerate(traces):
+        for drawn, maps in ((before, trace.scores), (after, trace.weights)):
+            values = np.linalg.svd(maps.astype(np.float64), compute_uv=False)
+            shares = values / values.sum(axis=1, keepdims=True)
+            ranks = np.exp(-(shares * np.log(np.maximum(shares, 1e-300))).sum(axis=1))
+            np.testing.assert_allclose(drawn[layer, :12], ranks, rtol=2e-3)
+    even = np.linalg.svd(np.tril(np.ones((13, 13))) / np.arange(1, 14)[:, None], compute_uv=False)
+    shares = even / even.sum()
+    np.testing.assert_allclose(after[:, 13], np.exp(-(shares * np.log(shares)).sum()), rtol=1e-5)
+    assert "On average most in layer " in pictures(app)["ranks_after"].header["answer"]
+    headings, *rows = table_rows(app)
+    assert headings[:2] == ["Layer", "Head"]
+    assert headings[-1] == "Copying"
+    assert [row[:2] for row in rows[11:14]] == [["0", "11"], ["1", "0"], ["1", "1"]]
+    assert len(rows) == 72
 
 
 def test_more_heads_at_the_same_width_have_fewer_directions_each(open_app: Opener) -> None:

@@ -102,7 +102,26 @@ def test_the_bars_and_the_sentence_tell_what_a_head_is_worth(open_app: Opener) -
     headings, *rows = table_rows(app)
     assert headings[3] == "Change without it (%)"
     assert [row[3] for row in rows[:2]] == ["37.7", "45.7"]
-    assert "its output changes by 37.9 %, cosine 0.922" in sentences(app)
+    said = sentences(app)
+    assert "Without it the output changes by 37.9 % (cosine 0.922). Pictures" in said
+    assert said.count("changes by") == 1
+
+
+def test_heads_of_other_layers_are_told_from_those_of_the_layer_on_screen(open_app: Opener) -> None:
+    link = {"input": "trained", "layer": "2"}
+
+    assert "heads 0.1 and 2.7 off" in sentences(open_app(link | {"removed": "1, 2.7"}))
+    assert "Without head 2.7 the output changes by" in sentences(open_app(link | {"removed": "1, 2.7"}))
+    assert "Without them the output changes by" in sentences(open_app(link | {"removed": "2.3, 2.7"}))
+
+
+def test_of_a_long_input_the_view_alone_says_what_heads_that_are_off_change(open_app: Opener) -> None:
+    link = {"input": "vectors", "n_tokens": "2100", "n_heads": "4", "removed": "3"}
+    app = open_app(link | {"heads_view": "removal"}, page="heads")
+
+    assert sentences(app).count("Without it the output changes by") == 1
+    change = float(table_rows(app)[4][3])
+    assert f"Without it the output changes by {change:g}" in sentences(app)
 
 
 def test_the_stand_in_is_one_choice_and_in_the_link(open_app: Opener) -> None:
@@ -119,10 +138,15 @@ def test_all_heads_of_the_model_are_measured_at_once_for_a_short_text(open_app: 
     app = open_app({"heads_view": "removal", "input": "trained", "removed": "5.3"}, page="heads")
 
     sent = pictures(app)["importance_map"]
-    assert sent.header["answer"].startswith("Missed most: head 5.11, 0.144.")
+    assert sent.header["answer"].startswith(
+        "Without head 5.11 the embedding changes by 14.4 %, without 5.3 by 8.10 %, without any one of the other 70 by "
+        "at most 3.06"
+    )
     assert sent.trace()["z"].shape == (6, 12)
-    assert (sent.trace(1)["x"].tolist(), sent.trace(1)["y"].tolist()) == ([3.0], [5.0])
-    assert "All heads that are off together change the embedding of the text by 0.081" in sentences(app)
+    assert sent.trace()["text"][5][3] == "8.1"
+    np.testing.assert_allclose(10 ** sent.trace()["z"], sent.trace()["customdata"], rtol=0.02)
+    assert (sent.trace(1)["x"].round().tolist(), sent.trace(1)["y"].tolist()) == ([3.0], [5.0])
+    assert "All heads that are off together change the embedding of the text by 8.1" in sentences(app)
 
 
 def test_of_a_longer_text_all_heads_are_measured_when_that_is_asked_for(open_app: Opener) -> None:
@@ -144,19 +168,46 @@ def test_adaptive_heads_hold_what_is_asked_for(gate_by: str, open_app: Opener) -
 
     sent = pictures(app)["gate_map"]
     on = sent.trace()["z"] >= 0
-    assert "of 8 heads hold 50 % of what is written; the output changes by" in sent.header["answer"]
+    assert "of 8 heads hold 50 % of what is written. Without the others the output changes by" in sent.header["answer"]
     assert (np.where(on, sent.trace()["z"], 0).sum(axis=1) > (0.499 if gate_by == "query" else 0)).all()
     assert (len(np.unique(on, axis=0)) == 1) == (gate_by == "sentence")
 
 
-def test_gates_in_every_layer_of_the_model_are_run(open_app: Opener) -> None:
-    link = {"heads_view": "adaptive", "input": "trained", "kept_share": "1"}
+def test_any_query_of_a_long_input_can_be_chosen_for_its_gates(open_app: Opener) -> None:
+    app = open_app({"heads_view": "adaptive", "input": "vectors", "n_tokens": "150"}, page="heads")
+    assert pictures(app)["gate_map"].trace()["y0"] == 0
 
-    assert "12.0 heads a layer are on, and the embedding of the text changes by 0 " in sentences(
-        open_app(link, page="heads")
-    )
-    app = open_app(link | {"kept_share": "0.5"}, page="heads")
-    assert "With every layer gated so, 4." in sentences(app)
+    ran(app.selectbox(key="query").select(140).run())
+
+    assert pictures(app)["gate_map"].trace()["y0"] == 128
+    assert "Query 140 “x140” uses" in sentences(app)
+    assert link_of(app)["query"] == "140"
+
+
+def test_the_gates_of_all_layers_are_shown_with_what_each_and_the_model_loses(open_app: Opener) -> None:
+    link = {"heads_view": "adaptive", "input": "trained", "scope": "all"}
+
+    app = open_app(link | {"gate_by": "sentence"}, page="heads")
+
+    shown = pictures(app)
+    assert set(shown) == {"gates_of_layers", "lost_in_layers"}
+    on = shown["gates_of_layers"].trace()["z"]
+    assert set(np.unique(on)) == {0, 100}
+    assert f", {round(on.sum() / 100)} of 72 heads are on" in shown["gates_of_layers"].header["answer"]
+    assert shown["lost_in_layers"].figure["layout"]["meta"]["ticks"]["y"] == [
+        f"layer {layer} · {round(row.sum() / 100)}" for layer, row in enumerate(on)
+    ]
+    lost, random = (trace["x"] for trace in shown["lost_in_layers"].figure["data"])
+    assert (lost < random).all()
+    assert "All these heads off together, in one run of the model, change the embedding" in sentences(app)
+
+    app = open_app(link | {"kept_share": "1"}, page="heads")
+    assert (pictures(app)["gates_of_layers"].trace()["z"] == 100).all()
+    assert "All heads of the model are on, and the embedding of the text does not change." in sentences(app)
+
+
+def test_made_input_has_one_layer_whatever_the_scope(open_app: Opener) -> None:
+    assert "gate_map" in pictures(open_app({"heads_view": "adaptive", "scope": "all"}, page="heads"))
 
 
 def test_too_many_heads_are_refused_in_a_sentence(open_app: Opener) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from attnviz.scenario import HEADS_VIEWS
 from tests.ui.conftest import Opener, errors, link_of, ran, unfolded
 from tests.ui.drawn import pictures
 
@@ -134,3 +135,35 @@ def test_a_long_input_is_viewed_without_its_map_being_held(open_app: Opener) -> 
     assert badges(app)["grid"] == "key 3 x3 hidden, rows renormalised"
     assert "1 row" not in pictures(app)["grid"].header["answer"]
     assert pictures(app)["pattern"].trace()["z"].shape == (234, 234)
+
+
+UNUSED = {"row_scale": "1", "log_scale": "1", "hidden": "0", "shared_scale": "0"}
+
+
+def captions(app: AppTest) -> str:
+    return "\n".join(unescape(caption.value) for caption in app.main.caption)
+
+
+@pytest.mark.parametrize("view", HEADS_VIEWS)
+def test_every_view_of_the_heads_says_which_settings_of_the_view_change_nothing_in_it(
+    view: str, open_app: Opener
+) -> None:
+    link = {"text": "one two one", "heads_view": view}
+
+    assert "no effect here" not in captions(open_app(link, page="heads"))
+
+    said = captions(open_app({**link, **UNUSED}, page="heads"))
+    if view == "layers":
+        assert "Each row its own scale, log colours and a scale for each head: no effect here" in said
+        return
+    assert (
+        "Hidden keys, each row its own scale, log colours and a scale for each head: no effect here, where all is of "
+        "the weights themselves; see the Playground and, for hidden keys, the lines across layers."
+    ) in said
+
+
+@pytest.mark.parametrize(("view", "has_effect"), [("lines", True), ("rollout", False), ("flow", False)])
+def test_hidden_keys_have_an_effect_on_the_lines_alone(view: str, has_effect: bool, open_app: Opener) -> None:
+    app = open_app({"heads_view": "layers", "layers_view": view, "hidden": "0"}, page="heads")
+
+    assert ("Hidden keys: no effect here" in captions(app)) != has_effect

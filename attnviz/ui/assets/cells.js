@@ -51,13 +51,14 @@ function range(name, labels, first, last) {
   return line(`${name} ${place} `.trimStart(), strong(first === last ? labels[first] : `${labels[first]} … ${labels[last]}`));
 }
 
-// What is drawn at a cell: its `number`, or why it has none; `behind` is the weight behind the colour, where that is another.
+// What is drawn at a cell: its `number`, and the `kind` that it stands for, or why it has none; `behind` is the weight behind the colour, where that is another.
 export function shownAt(cells, { z, customdata }, [row, column]) {
   const value = z[row][column];
   if (value < cells.lowest - 1e-9) {
     const hidden = (cells.hidden_from ?? null) !== null && value > cells.hidden_from;
     return { number: null, hidden, without: hidden ? cells.hidden : cells.below };
   }
+  if (cells.names?.length) return { number: value, kind: cells.names[value] };
   return { number: cells.is_log ? 10 ** value : value, behind: cells.behind ? customdata[row][column] : null };
 }
 
@@ -73,6 +74,7 @@ export function nameOf(all, cell, shown, quantised) {
   }
   const pooled = cell.row !== cell.lastRow || cell.column !== cell.lastColumn;
   if (shown.number === null) lines.push(line(strong(shown.without)));
+  else if (shown.kind) lines.push(line(`${cells.value} `, strong(shown.kind)));
   else if (!cells.value) lines.push(line(strong(pooled ? "some pairs may attend" : "may attend")));
   else {
     const told = (name, value) => lines.push(line(`${pooled ? "largest " : ""}${name} `, strong(`${quantised ? "≈ " : ""}${number(value * cells.times, quantised ? 2 : 4)}`)));

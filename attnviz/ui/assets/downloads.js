@@ -72,9 +72,9 @@ async function page(figure) {
 // What a saved page says of a cell: the number drawn, or in words what a view makes of it.
 function told({ cells }, trace) {
   const form = (what) => ({ hoverinfo: "all", hovertemplate: `query %{y}, key %{x}: ${what}<extra></extra>` });
-  if (!cells || (!cells.behind && (cells.hidden_from ?? null) === null)) return form("%{z:.4f}");
-  const words = ({ number: drawn, without, behind }) => (drawn === null ? without : `${cells.behind || cells.value} ${number(behind ?? drawn, 4)}`);
-  return { ...form("%{text}"), text: trace.z.map((values, i) => Array.from(values, (value, j) => (Number.isNaN(value) ? "" : words(shownAt(cells, trace, [i, j]))))) };
+  if (!cells || (!cells.behind && !cells.names?.length && (cells.hidden_from ?? null) === null)) return form("%{z:.4f}");
+  const words = ({ number: drawn, without, behind, kind }) => (drawn === null ? without : kind ? `${cells.value} ${kind}` : `${cells.behind || cells.value} ${number(behind ?? drawn, 4)}`);
+  return { ...form("%{text}"), texttemplate: "", text: trace.z.map((values, i) => Array.from(values, (value, j) => (Number.isNaN(value) ? "" : words(shownAt(cells, trace, [i, j]))))) };
 }
 
 function quoted(value) {
@@ -111,6 +111,7 @@ function cellRows(figure) {
 
 // A cell that is forbidden has 0, one that is hidden no number.
 function numbers(shown, cells, count) {
+  if (shown.kind) return [shown.kind];
   if (shown.number === null) return Array(count).fill(shown.hidden ? "" : 0);
   return (cells.behind ? [shown.behind, shown.number].slice(0, count) : [shown.number]).map((value) => value * cells.times);
 }

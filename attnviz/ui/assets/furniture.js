@@ -4,7 +4,7 @@
 const FONT = "11px";
 const ROW_PITCH = 13;
 const SLANTED_PITCH = 17;
-const WITHOUT_NUMBER = ["forbidden", "hidden", "not reached"];
+const WITHOUT_NUMBER = ["forbidden", "hidden", "not reached", "forbidden in both", "forbidden in one"];
 const SIZES = { top: 6, right: 12, tick: 6, title: 22, number: 20, numbers: 34 };
 const canvas = document.createElement("canvas").getContext("2d");
 
@@ -71,7 +71,7 @@ export function bareData(data) {
 export function label(box, layout, place, ranges, data) {
   const ticks = layout.meta?.ticks ?? {};
   const words = data.find((trace) => trace.mode === "text");
-  const key = JSON.stringify([ticks, place, ranges, layout.xaxis.title?.text, layout.yaxis.title?.text, words?.x.length, words?.text]);
+  const key = JSON.stringify([ticks, place, ranges, layout.xaxis.title?.text, layout.yaxis.title?.text, words && [...words.x, ...words.y], words?.text, words?.textposition]);
   if (box.dataset.key === key) return;
   box.dataset.key = key;
   const parts = [];
@@ -125,18 +125,30 @@ function columnLabels(ticks, place, range) {
   });
 }
 
-// The texts of a trace of words, where their places are in sight.
-function texts({ x, y, text }, place, ranges) {
+// The texts of a trace of words, where their places are in sight; of those that are to stand apart the later give way.
+function texts({ x, y, text, textposition, meta }, place, ranges) {
   const made = [];
+  const taken = [];
+  canvas.font = `bold ${FONT} sans-serif`;
   text.forEach((markup, i) => {
     const across = (x[i] - ranges.x[0]) / (ranges.x[1] - ranges.x[0]);
     const down = (y[i] - ranges.y[1]) / (ranges.y[0] - ranges.y[1]);
     if (across < 0 || across >= 1 || down < 0 || down >= 1) return;
     const words = new DOMParser().parseFromString(markup, "text/html").body.textContent;
+    const [up, side] = (Array.isArray(textposition) ? textposition[i] : (textposition ?? "middle right")).split(" ");
+    const [left, top] = [place.left + across * place.wide, place.top + down * place.high];
+    const back = { left: 1, center: 0.5, right: 0 }[side];
+    const raised = { top: 1, middle: 0.5, bottom: 0 }[up];
+    if (meta?.apart) {
+      const wide = canvas.measureText(words).width;
+      const box = [left - back * wide, left + (1 - back) * wide, top - raised * ROW_PITCH, top + (1 - raised) * ROW_PITCH];
+      if (taken.some((other) => box[0] < other[1] && other[0] < box[1] && box[2] < other[3] && other[2] < box[3])) return;
+      taken.push(box);
+    }
     const [first, ...rest] = words.split(" ");
     const one = element("span", "av-text");
     one.append(element("b", "", first), rest.length ? ` ${rest.join(" ")}` : "");
-    Object.assign(one.style, { left: `${place.left + across * place.wide}px`, top: `${place.top + down * place.high}px` });
+    Object.assign(one.style, { left: `${left}px`, top: `${top}px`, transform: `translate(${-100 * back}%, ${-100 * raised}%)` });
     made.push(one);
   });
   return made;
@@ -181,7 +193,14 @@ function patch(hue, text) {
 
 function scale({ colorscale, zmin, zmax, colorbar }) {
   // Without a title the colours are names, not a range.
-  if (!colorbar.title.text) return [...patch(colorscale[0][1], colorbar.ticktext[0]), ...patch(colorscale.at(-1)[1], colorbar.ticktext.at(-1))];
+  if (!colorbar.title.text) {
+    const hue = (value) => colorscale.findLast(([place]) => place <= (value - zmin) / (zmax - zmin) + 1e-9)[1];
+    return colorbar.ticktext.map((text, i) => {
+      const one = element("span", "av-series");
+      one.append(...patch(hue(colorbar.tickvals[i]), text));
+      return one;
+    });
+  }
   // Ticks without a number come first, each with a flat colour; then a piece of the scale for each two numbers.
   const names = colorbar.ticktext.filter((text) => WITHOUT_NUMBER.includes(text));
   const [ticks, texts] = [colorbar.tickvals.slice(names.length), colorbar.ticktext.slice(names.length)];
