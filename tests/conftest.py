@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from beartype import BeartypeConf
 from beartype.claw import beartype_packages
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
+
+from tests.checking import CONF, checked
 
 ROOT = Path(__file__).parents[1]
 SHAPES = ("jaxtyping", "attnviz.shapes")
@@ -26,15 +27,15 @@ def modules(*, with_shapes: bool) -> list[str]:
 
 
 # The names of axes are bound anew with every call, which takes far longer than looking at the other types.
-install_import_hook(modules(with_shapes=True), "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
-beartype_packages(modules(with_shapes=False), conf=BeartypeConf(is_pep484_tower=True, claw_is_pep526=False))
+install_import_hook(modules(with_shapes=True), f"{checked.__module__}.{checked.__qualname__}")
+beartype_packages(modules(with_shapes=False), conf=CONF)
 
 settings.register_profile(
     "quick",
     deadline=None,
     derandomize=True,
     database=None,
-    max_examples=20,
+    max_examples=12,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("quick")

@@ -53,7 +53,7 @@ def focuses(draw: st.DrawFn) -> Focus:
     return Focus(trace, head, query, key, config.masks)
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(focuses())
 def test_shown_numbers_give_shown_results_each_stage_starts_from_an_earlier_one_and_the_last_is_the_output(
     focus: Focus,
