@@ -30,6 +30,15 @@ def modules(*, with_shapes: bool) -> list[str]:
 install_import_hook(modules(with_shapes=True), f"{checked.__module__}.{checked.__qualname__}")
 beartype_packages(modules(with_shapes=False), conf=CONF)
 
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread_for_products() -> None:
+    """Matrix products as in the app, on one thread: those of two test processes would spin in each other's way."""
+    from attnviz.core.tiles import leave_threads_to_tiles
+
+    leave_threads_to_tiles()
+
+
 settings.register_profile(
     "quick",
     deadline=None,
