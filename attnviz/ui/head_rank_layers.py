@@ -15,7 +15,7 @@ from attnviz.metrics.spectra import LayerSpectra
 from attnviz.picks import HeadAt
 from attnviz.registries import SPECTRA
 from attnviz.scenario import Scenario
-from attnviz.ui import progress, session, show
+from attnviz.ui import head_parts, progress, session, show
 from attnviz.ui.head_rank_parts import FILE, TITLE, how_counted, how_measured, limit, spectra_of, table_of
 from attnviz.ui.layer import Shown
 from attnviz.ui.live import Words
@@ -82,13 +82,14 @@ def _table(scenario: Scenario, shown: Shown, found: list[LayerSpectra], head: in
     for index, (frame, _) in enumerate(tables):
         frame.insert(0, "layer", index)
     frame = pd.concat([frame for frame, _ in tables], ignore_index=True)
-    labels = {"layer": "Layer"} | {name: label for _, own in tables for name, label in own.items()}
+    labels = {name: label for _, own in tables for name, label in own.items()}
     show.table(
-        frame,
+        head_parts.with_head_names(frame, shown.count).drop(columns="layer"),
         slice(0, len(frame)),
         title=TITLE,
         caption=how_measured(scenario),
         labels=labels,
         file_name=FILE,
+        file=frame,
         strong=sum(layer.trace.n_heads for layer in shown.run.layers[: shown.index]) + head,
     )

@@ -17,7 +17,7 @@ from attnviz.ui.live import Words
 FILE = "attnviz-roles.csv"
 TITLE = "Why is it called that?"
 TOO_FEW = "Fewer than two queries have an earlier place of their own word to look at, so induction cannot be told."
-LABELS = {"layer": "Layer", "head": "Head", "role": "Role", "evidence": "Evidence", "why_not": "Why not another"}
+LABELS = {"head": "Head", "role": "Role", "evidence": "Evidence", "why_not": "Why not another"}
 
 
 def roles(scenario: Scenario, shown: Shown, head: int) -> None:
@@ -82,12 +82,13 @@ def _all_layers(scenario: Scenario, shown: Shown, head: int) -> None:
         ignore_index=True,
     )
     show.table(
-        frame,
+        head_parts.with_head_names(frame, shown.count).drop(columns="layer"),
         slice(0, len(frame)),
         title=TITLE,
         caption=role_words.how_named(),
         labels=LABELS,
         file_name=FILE,
+        file=frame,
         strong=sum(map(len, found[: shown.index])) + head,
     )
 

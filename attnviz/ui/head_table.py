@@ -8,13 +8,11 @@ import pandas as pd
 import streamlit as st
 
 from attnviz.chosen_rows import NUMBERS, Rows, chosen_rows, in_order, order_after_click, past_the_last
-from attnviz.figures.head_names import head_name
 from attnviz.masks.lists import numbers_in
 from attnviz.metrics import measure_label
 from attnviz.metrics.roles import ROLES
 from attnviz.named import names_in
 from attnviz.numbers import counted, grouped
-from attnviz.picks import HeadAt
 from attnviz.registries import METRICS
 from attnviz.scenario import PARAMS, TABLE_COLUMNS, Scenario
 from attnviz.tables import MeasuredLayer, as_parquet, rounded, tidy_table
@@ -139,13 +137,9 @@ def _said(scenario: Scenario, n_shown: int, n_rows: int) -> str:
 
 
 def _as_shown(frame: pd.DataFrame, n_layers: int) -> pd.DataFrame:
-    """The table with three digits, and heads as they are called everywhere: 5.11 is head 11 of layer 5."""
+    """The table with three digits, and of several layers with the names of heads."""
     shown = rounded(frame).loc[:, list(TABLE_COLUMNS)]
-    if n_layers == 1:
-        return shown
-    return shown.assign(
-        head=[head_name(HeadAt(*at), n_layers) for at in zip(frame["layer"], frame["head"], strict=True)]
-    )
+    return shown if n_layers == 1 else head_parts.with_head_names(shown, n_layers)
 
 
 def _sorter(key: str, scenario: Scenario) -> Callable[[], None]:

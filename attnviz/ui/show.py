@@ -116,14 +116,21 @@ def table(
 
 
 def _heading(label: str, column: pd.Series) -> str:
-    is_wordy = any(isinstance(value, str) and len(value) > LONG_WORDS for value in column)
-    return f'<th scope="col"{" class=av-words" if is_wordy else ""}>{escape(label)}</th>'
+    kind = max((_kind(value) for value in column), default="")
+    return f'<th scope="col"{f" class={kind}" if kind else ""}>{escape(label)}</th>'
+
+
+def _kind(value: object) -> str:
+    """The class of a cell of words, which starts at the left; long ones break into lines."""
+    if not isinstance(value, str):
+        return ""
+    return "av-words" if len(value) > LONG_WORDS else "av-word"
 
 
 def _cell(value: object, has_bar: bool) -> str:
     text = significant(value) if isinstance(value, float) else "–" if value is pd.NA else escape(str(value))
-    if isinstance(value, str) and len(value) > LONG_WORDS:
-        return f'<td class="av-words">{text}</td>'
+    if kind := _kind(value):
+        return f"<td class={kind}>{text}</td>"
     if not has_bar or not isinstance(value, float):
         return f"<td>{text}</td>"
     return f'<td class="av-share" style="background-size: {100 * value:.1f}% 70%">{text}</td>'

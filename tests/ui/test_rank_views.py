@@ -74,9 +74,9 @@ def test_the_ranks_of_all_layers_stand_in_two_maps_and_one_table(open_app: Opene
     np.testing.assert_allclose(after[:, 13], np.exp(-(shares * np.log(shares)).sum()), rtol=1e-5)
     assert "On average most in layer " in pictures(app)["ranks_after"].header["answer"]
     headings, *rows = table_rows(app)
-    assert headings[:2] == ["Layer", "Head"]
+    assert headings[:2] == ["Head", "Role"]
     assert headings[-1] == "Copying"
-    assert [row[:2] for row in rows[11:14]] == [["0", "11"], ["1", "0"], ["1", "1"]]
+    assert [row[0] for row in rows[11:14]] == ["0.11", "1.0", "1.1"]
     assert len(rows) == 72
 
 

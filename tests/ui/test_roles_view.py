@@ -31,12 +31,12 @@ def test_the_roles_of_all_layers_stand_in_one_picture_and_one_table(open_app: Op
     assert drawn.header["answer"].startswith("Of 72 heads ")
     assert "1 looks at the token before (previous token: 0.2)" in drawn.header["answer"]
     headings, *rows = table_rows(app)
-    assert headings == ["Layer", "Head", "Role", "Evidence", "Why not another"]
+    assert headings == ["Head", "Role", "Evidence", "Why not another"]
     assert len(rows) == 72
-    assert rows[31][:3] == ["2", "7", "sink"]
-    assert "to [CLS], [SEP] and punctuation (a uniform head: 23.1\u202f%)" in rows[31][3]
+    assert rows[31][:2] == ["2.7", "sink"]
+    assert "to [CLS], [SEP] and punctuation (a uniform head: 23.1\u202f%)" in rows[31][2]
     (table,) = [element.proto.body for element in app.main.get("html") if "<table" in element.proto.body]
-    assert "<tr class=av-strong><td>2</td><td>7</td>" in table
+    assert "<tr class=av-strong><td class=av-word>2.7</td>" in table
 
 
 def test_all_layers_of_made_input_are_one(open_app: Opener) -> None:
