@@ -18,6 +18,7 @@ ROW_PIXELS = 34
 MOST_TICKS = 24
 LEAST_WRITTEN = 0.005
 ASIDE = 0.4
+ABOVE = 0.6
 ByLayer = Float[np.ndarray, "layer head"]
 
 
@@ -58,11 +59,11 @@ def layer_map(
     The column of the uniform head stands apart, two places after the last head.
     """
     n_layers, n_heads = values.shape
-    columns, named = tuple(map(str, range(n_heads))), tuple(f"head {head}" for head in range(n_heads))
+    numbers, named = tuple(map(str, range(n_heads))), tuple(f"head {head}" for head in range(n_heads))
     places = list(range(0, n_heads, max(1, -(-n_heads // MOST_TICKS))))
     if uniform is not None:
         values = np.concatenate([values, np.full((n_layers, 1), np.nan), uniform[:, None]], axis=1)
-        columns, named, places = (*columns, "", "uniform"), (*named, "", "the uniform head"), [*places, n_heads + 1]
+        named = (*named, "", "the uniform head")
     colours = _colours(values, scale, is_log=is_log)
     rows = tuple(f"layer {layer}" for layer in range(n_layers))
     cells = Cells(
@@ -102,17 +103,17 @@ def layer_map(
         "hoverinfo": "skip",
     }
     picture = layout(
-        meta=cells.to_meta(Ticks(x=columns, y=rows, strong=selected.layer)),
+        meta=cells.to_meta(Ticks(x=numbers, y=rows, strong=selected.layer)),
         xaxis=axis(
             "head (column)",
-            range=[-0.5, len(columns) - 0.5],
+            range=[-0.5, len(named) - 0.5],
             tickmode="array",
             tickvals=places,
-            ticktext=[columns[place] for place in places],
+            ticktext=[numbers[place] for place in places],
         ),
         yaxis=axis(
             "layer (row)",
-            range=[n_layers - 0.5, -0.5],
+            range=[n_layers - 0.5, -0.5 - (0 if uniform is None else ABOVE)],
             tickmode="array",
             tickvals=list(range(n_layers)),
             ticktext=list(rows),
@@ -122,7 +123,23 @@ def layer_map(
         ],
         height=max(220, ROW_PIXELS * n_layers + 110),
     )
-    return figure([heatmap, *([marks] if off else [])], picture)
+    above = [] if uniform is None else [_above(n_heads + 1.45)]
+    return figure([heatmap, *above, *([marks] if off else [])], picture)
+
+
+def _above(right: float) -> dict[str, object]:
+    """What the column of the uniform head is, above it."""
+    return {
+        "type": "scatter",
+        "mode": "text",
+        "name": "words",
+        "x": np.array([right], dtype=np.float32),
+        "y": np.array([-0.5 - ABOVE / 2], dtype=np.float32),
+        "text": ["uniform"],
+        "textposition": "middle left",
+        "textfont": {"size": 11, "color": LIGHT.muted},
+        "hoverinfo": "skip",
+    }
 
 
 @dataclass(frozen=True)

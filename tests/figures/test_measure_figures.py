@@ -27,11 +27,14 @@ ROLES = (("", "sink"), ("", "previous token"))
 def test_the_map_of_all_layers_has_the_uniform_head_in_a_column_apart() -> None:
     picture = layer_map(MEANS, UNIFORM, selected=HeadAt(1, 0), name="Top mass", scale=SINGLE_HUE)
 
-    (heatmap,) = picture.data
+    heatmap, above = picture.data
     np.testing.assert_allclose(heatmap.z, [[0.5, 0.2, np.nan, 0.25], [np.nan, 0.9, np.nan, 0.25]], rtol=1e-6)
     assert (heatmap.zmin, heatmap.zmax) == (0, 0.9)
-    assert picture.layout.xaxis.ticktext == ("0", "1", "uniform")
-    assert picture.layout.xaxis.tickvals == (0, 1, 3)
+    assert (above.text, above.textposition) == (("uniform",), "middle left")
+    assert 3 < above.x[0] < 3.5, "in its column, so that the word ends there"
+    assert picture.layout.yaxis.range[1] < above.y[0] < -0.5, "above the cells"
+    assert picture.layout.xaxis.ticktext == ("0", "1")
+    assert picture.layout.xaxis.tickvals == (0, 1)
     (frame,) = picture.layout.shapes
     assert (frame.x0, frame.x1, frame.y0, frame.y1) == (-0.5, 0.5, 0.5, 1.5)
     cells = picture.layout.meta["cells"]
