@@ -59,18 +59,16 @@ def layer_map(
     The column of the uniform head stands apart, two places after the last head.
     """
     n_layers, n_heads = values.shape
-    numbers, named = tuple(map(str, range(n_heads))), tuple(f"head {head}" for head in range(n_heads))
-    places = list(range(0, n_heads, max(1, -(-n_heads // MOST_TICKS))))
+    named = tuple(f"head {head}" for head in range(n_heads))
     if uniform is not None:
         values = np.concatenate([values, np.full((n_layers, 1), np.nan), uniform[:, None]], axis=1)
         named = (*named, "", "the uniform head")
     colours = _colours(values, scale, is_log=is_log)
-    rows = tuple(f"layer {layer}" for layer in range(n_layers))
     cells = Cells(
         value=name,
         heads=(),
         roles=(),
-        rows=rows,
+        rows=layer_names(n_layers),
         columns=named,
         row_name="",
         column_name="",
@@ -102,29 +100,53 @@ def layer_map(
         "marker": {"symbol": "x", "size": 7 if texts else 9, "color": LIGHT.accent},
         "hoverinfo": "skip",
     }
-    picture = layout(
+    picture = layout_by_layer(cells, n_heads, selected, has_uniform=uniform is not None)
+    above = [] if uniform is None else [_above(n_heads + 1.45)]
+    return figure([heatmap, *above, *([marks] if off else [])], picture)
+
+
+def layer_names(n_layers: int) -> tuple[str, ...]:
+    """The labels of the rows."""
+    return tuple(f"layer {layer}" for layer in range(n_layers))
+
+
+def layout_by_layer(cells: Cells, n_heads: int, selected: HeadAt, *, has_uniform: bool = False) -> dict[str, object]:
+    """Layers from top to bottom, heads from left to right, one of them framed.
+
+    Parameters
+    ----------
+    cells
+        What the cells are called; a row for each layer.
+    n_heads
+        Of each layer.
+    selected
+        The head that is framed.
+    has_uniform
+        Whether there is room for the uniform head two places after the last one, and for its name above it.
+    """
+    numbers, rows = tuple(map(str, range(n_heads))), tuple(cells.rows)
+    places = list(range(0, n_heads, max(1, -(-n_heads // MOST_TICKS))))
+    return layout(
         meta=cells.to_meta(Ticks(x=numbers, y=rows, strong=selected.layer)),
         xaxis=axis(
             "head (column)",
-            range=[-0.5, len(named) - 0.5],
+            range=[-0.5, n_heads - 0.5 + (2 if has_uniform else 0)],
             tickmode="array",
             tickvals=places,
             ticktext=[numbers[place] for place in places],
         ),
         yaxis=axis(
             "layer (row)",
-            range=[n_layers - 0.5, -0.5 - (0 if uniform is None else ABOVE)],
+            range=[len(rows) - 0.5, -0.5 - (ABOVE if has_uniform else 0)],
             tickmode="array",
-            tickvals=list(range(n_layers)),
+            tickvals=list(range(len(rows))),
             ticktext=list(rows),
         ),
         shapes=[
             rectangle(selected.head - 0.5, selected.head + 0.5, selected.layer - 0.5, selected.layer + 0.5, width=2.5)
         ],
-        height=max(220, ROW_PIXELS * n_layers + 110),
+        height=max(220, ROW_PIXELS * len(rows) + 110),
     )
-    above = [] if uniform is None else [_above(n_heads + 1.45)]
-    return figure([heatmap, *above, *([marks] if off else [])], picture)
 
 
 def _above(right: float) -> dict[str, object]:

@@ -8,13 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 
-from attnviz.figures.meta import Cells, Ticks
-from attnviz.figures.theme import LIGHT, axis, figure, layout, rectangle
+from attnviz.figures.meta import Cells
+from attnviz.figures.overview_map import layer_names, layout_by_layer
+from attnviz.figures.theme import LIGHT, figure
 from attnviz.metrics.roles import ROLES, Role
 from attnviz.picks import HeadAt
 
-ROW_PIXELS = 34
-MOST_TICKS = 24
 MOST_WRITTEN = 16
 NEARBY, WORDS, PARKING, EVEN, NOTHING = (
     *("a place nearby", "words", "parking places"),
@@ -66,13 +65,11 @@ def role_overview(roles: Sequence[Sequence[Role]], *, selected: HeadAt) -> go.Fi
     codes = np.full((n_layers, n_heads), np.nan, dtype=np.float32)
     for layer, heads in enumerate(roles):
         codes[layer, : len(heads)] = [ROLES.index(role.name) for role in heads]
-    places = list(range(0, n_heads, max(1, -(-n_heads // MOST_TICKS))))
-    rows = tuple(f"layer {layer}" for layer in range(n_layers))
     cells = Cells(
         value="role",
         heads=(),
         roles=(),
-        rows=rows,
+        rows=layer_names(n_layers),
         columns=tuple(f"head {head}" for head in range(n_heads)),
         row_name="",
         column_name="",
@@ -112,27 +109,7 @@ def role_overview(roles: Sequence[Sequence[Role]], *, selected: HeadAt) -> go.Fi
         "textfont": {"size": 11, "color": LIGHT.text},
         "hoverinfo": "skip",
     }
-    picture = layout(
-        meta=cells.to_meta(Ticks(x=tuple(map(str, range(n_heads))), y=rows, strong=selected.layer)),
-        xaxis=axis(
-            "head (column)",
-            range=[-0.5, n_heads - 0.5],
-            tickmode="array",
-            tickvals=places,
-            ticktext=list(map(str, places)),
-        ),
-        yaxis=axis(
-            "layer (row)",
-            range=[n_layers - 0.5, -0.5],
-            tickmode="array",
-            tickvals=list(range(n_layers)),
-            ticktext=list(rows),
-        ),
-        shapes=[
-            rectangle(selected.head - 0.5, selected.head + 0.5, selected.layer - 0.5, selected.layer + 0.5, width=2.5)
-        ],
-        height=max(220, ROW_PIXELS * n_layers + 110),
-    )
+    picture = layout_by_layer(cells, n_heads, selected)
     return figure([heatmap, *([names] if written else [])], picture)
 
 
