@@ -66,8 +66,11 @@ def arrive(page: str, *, alone: bool = False) -> None:
 def _carry_over(*, is_anew: bool = False) -> None:
     state = st.session_state
     for key, value in (state.get(KEPT, {}) | state.get(VIEWS, {})).items():
-        if is_anew or key not in state:
-            state[key] = state.get(key, value)
+        if is_anew:
+            # Else Streamlit keeps it as the value of the other page's widget, which one drawn later here has not.
+            state[key] = state.pop(key, value)
+        elif key not in state:
+            state[key] = value
 
 
 def is_whole() -> bool:

@@ -56,6 +56,22 @@ def test_page_switch_back_forward_and_reload_keep_the_scenario(server: str, open
     assert (path_of(page), link_of(page)) == ("/heads", SETTING)
 
 
+def test_a_query_chosen_on_one_page_is_chosen_in_a_view_of_another_that_is_opened_later(
+    server: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(f"{server}/?query=7")
+
+    page.get_by_test_id("stPageLink").filter(has_text="Heads").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Heads")
+    settled(page)
+    page.get_by_text("Adaptive", exact=True).click()
+    expect(page.locator("[data-figure=gate_map]")).to_be_visible()
+    settled(page)
+
+    assert link_of(page) == {"query": "7", "heads_view": "adaptive"}
+    expect(page.get_by_text("Query 7 “it” uses")).to_be_visible()
+
+
 def test_back_undoes_a_changed_setting(server: str, open_page: Callable[..., Page]) -> None:
     page = open_page(server)
     page.get_by_role("radio", name="Random").click()
