@@ -157,6 +157,8 @@ def trained(floor_server: Server) -> Iterator[dict[str, object]]:
     chosen = {"text": PARAGRAPH * 8, "heads_view": "layers", "drawn": "all", "query": "8", "layer": "0"}
     with app("app.py") as server, chromium() as browser:
         floor = open_floor(browser, floor_server)
+        # The first deep link of a server is run without app.py, and its controls are made anew by the first change.
+        open_tab(browser, server, "").close()
         tab = open_tab(browser, server, "heads?" + urlencode({"input": "trained", **chosen}), control="Layer")
         to_and_fro = cycle(["ArrowRight"] * 5 + ["ArrowLeft"] * 5)
         warm(tab, to_and_fro, USUAL.warming, 2 * USUAL.seconds)
