@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from difflib import get_close_matches
 
+MOST_OFFERED = 3
 TYPE_A_SENTENCE = "Nothing to show yet: type a sentence of at least one word."
 
 
@@ -46,3 +48,22 @@ def listed(values: Sequence[object]) -> str:
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def offered(names: Collection[str]) -> str:
+    """Names to choose from, of more than three the first three.
+
+    >>> offered(("cat", "dog")), offered(("cat", "dog", "fox", "hen"))
+    ('cat or dog', 'cat, dog, fox, …')
+    """
+    first = list(names)[:MOST_OFFERED]
+    return listed(first) if len(names) <= MOST_OFFERED else f"{', '.join(first)}, …"
+
+
+def meant(typed: str, names: Collection[str]) -> str | None:
+    """The name that is most like what was typed; None where none is much like it.
+
+    >>> meant("dgo", ("cat", "dog")), meant("elephant", ("cat", "dog"))
+    ('dog', None)
+    """
+    return next(iter(get_close_matches(typed, names, n=1)), None)

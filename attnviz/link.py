@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,8 +11,20 @@ from urllib.parse import parse_qsl
 from attnviz.core.config import check_groups, check_heads
 from attnviz.errors import AttnvizError, SettingError, broken_rule
 from attnviz.menu import Menu, shortened
-from attnviz.registry import Spec, Text
+from attnviz.registry import Range, Spec, Text
 from attnviz.scenario import DOMAINS, PARAMS, Scenario, fitting_heads, past_the_last
+
+CHANGED = re.compile(r"(Shown with \S+=\S+|only the first [0-9,]+ are shown)\.$")
+"""How a sentence ends where another value takes the place of the one in the link."""
+
+
+def is_ignored(problem: str) -> bool:
+    """Whether a sentence about a part of a link says that it was ignored, not that another value took its place.
+
+    >>> is_ignored("`seed` must be a number; got seed=x. Try 0."), is_ignored(too_far("head", 99, 7))
+    (True, False)
+    """
+    return not CHANGED.search(problem)
 
 
 def too_far(field: str, asked: int, last: int) -> str:
@@ -20,12 +33,14 @@ def too_far(field: str, asked: int, last: int) -> str:
     >>> too_far("head", 99, 7)
     '`head` must be a whole number from 0 to 7; got head=99. Shown with head=7.'
     """
-    rule = f"must be a whole number from 0 to {last}"
+    domain = DOMAINS.get(field)
+    first = int(domain.low) if isinstance(domain, Range) else 0
+    rule = f"must be a whole number from {first} to {last}"
     return broken_rule(field, rule, f"{field}={asked}", f"Shown with {field}={last}.")
 
 
 def from_query(query: Mapping[str, str]) -> tuple[Scenario, list[str]]:
-    """The scenario of a link, and a sentence for each part of it that was ignored.
+    """The scenario of a link, and a sentence for each part of it that was ignored or changed.
 
     Never raises: a bad part leaves its field at the default, or at the nearest value that fits the other parts.
 
@@ -48,7 +63,7 @@ def from_query(query: Mapping[str, str]) -> tuple[Scenario, list[str]]:
             elif text is not None:
                 if isinstance(domain, Text) and len(text) > domain.longest:
                     problems.append(
-                        f"`{name}` has {len(text):,} characters; only the first {domain.longest:,} are used."
+                        f"`{name}` has {len(text):,} characters; only the first {domain.longest:,} are shown."
                     )
                 chosen[name] = domain.checked(text) if isinstance(domain, Text) else PARAMS[name].parse(text)
         except AttnvizError as error:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from attnviz.errors import AttnvizError, UnknownNameError
+from attnviz.errors import MOST_OFFERED, AttnvizError, UnknownNameError, listed, meant
 from attnviz.registry import Registry, Spec, Value
 
 
@@ -56,7 +56,9 @@ class Menu:
 
     def _check_name(self, name: str) -> None:
         if name not in self.names():
-            raise UnknownNameError(f"there is no entry {shortened(name)!r} here; try {', '.join(self.names())}.")
+            close = meant(shortened(name), self.names())
+            way_out = f"did you mean {close}?" if close else f"try {listed(self.names()[:MOST_OFFERED])}."
+            raise UnknownNameError(f"there is no entry {shortened(name)!r} here; {way_out}")
 
 
 def shortened(text: str, longest: int = 40) -> str:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from difflib import get_close_matches
 from urllib.parse import parse_qsl
 
 from attnviz.domains import Text
-from attnviz.errors import SettingError, broken_rule, listed
+from attnviz.errors import MOST_OFFERED, SettingError, broken_rule, listed, meant
 
 LONGEST = 4_096
 SHOWN = 40
-MOST_OFFERED = 3
 A_SETTING = "n_heads=4"
 
 
@@ -46,8 +44,8 @@ def names_of(field: str, names: Collection[str] | Callable[[], Collection[str]])
         known = _listed(names)
         unknown = [name for name in names_in(text) if name not in known]
         if unknown:
-            close = get_close_matches(unknown[0], known, n=1)
-            way_out = f"Did you mean {close[0]}?" if close else f"Try {listed(known[:MOST_OFFERED])}."
+            close = meant(unknown[0], known)
+            way_out = f"Did you mean {close}?" if close else f"Try {listed(known[:MOST_OFFERED])}."
             rule = "must be known names with commas between them"
             raise SettingError(broken_rule(field, rule, _quoted(unknown[0]), way_out))
 

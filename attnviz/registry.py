@@ -25,11 +25,10 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Annotated, Any, Generic, ParamSpec, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from attnviz.domains import Choice, Range, Text
-from attnviz.errors import SettingError, UnknownNameError, broken_rule, listed
+from attnviz.errors import SettingError, UnknownNameError, broken_rule, listed, meant, offered
 
 __all__ = ["Annotated", "Choice", "Entry", "Param", "Range", "Registry", "Spec", "Text"]
 
@@ -80,14 +79,10 @@ class Param:
         if isinstance(self.domain, Choice):
             if value in self.domain.options:
                 return str(value)
-            raise SettingError(
-                broken_rule(
-                    self.name,
-                    f"must be one of {listed(self.domain.options)}",
-                    f"{self.name}={value}",
-                    f"Try {self.default}.",
-                )
-            )
+            close = meant(str(value), self.domain.options)
+            way_out = f"Did you mean {close}?" if close else f"Try {self.default}."
+            rule = f"must be one of {offered(self.domain.options)}"
+            raise SettingError(broken_rule(self.name, rule, f"{self.name}={value}", way_out))
         if isinstance(self.domain, Text):
             return self._check_text(value, self.domain)
         if self.kind is bool:
@@ -241,8 +236,8 @@ class Registry(Generic[P, R]):
     def __getitem__(self, name: str) -> Entry[P, R]:
         if name in self._entries:
             return self._entries[name]
-        close = get_close_matches(str(name), self._entries, n=1)
-        hint = f"Did you mean {close[0]}?" if close else f"Try {listed(self.names())}."
+        close = meant(str(name), self._entries)
+        hint = f"Did you mean {close}?" if close else f"Try {listed(self.names())}."
         raise UnknownNameError(broken_rule(self.kind, "must be a known name", f"{self.kind}={name}", hint))
 
     def __contains__(self, name: object) -> bool:

@@ -10,6 +10,7 @@ from attnviz.core.config import AttentionConfig
 from attnviz.core.layer import MOST_KEPT
 from attnviz.core.text import Numbered
 from attnviz.masks.lists import numbers_in
+from attnviz.metrics.links import drawn_share
 from attnviz.metrics.pooling import MOST_HEADS
 from attnviz.named import names_in
 from attnviz.picks import heads_as_text, heads_in, heads_within
@@ -137,14 +138,18 @@ def _maps(scenario: Scenario) -> str:
 
 
 def _links(scenario: Scenario) -> str:
-    heads, first = "range(trace.n_heads)", scenario.head // MOST_HEADS * MOST_HEADS
+    from attnviz.models import MINILM
+
+    drawn = every = range(MINILM.n_heads if scenario.input == "trained" else scenario.n_heads)
     if scenario.drawn == "head":
-        heads = f"range({scenario.head}, {scenario.head + 1})"
-    elif scenario.input != "trained" and scenario.n_heads > MOST_HEADS:
-        heads = f"range({first}, {min(first + MOST_HEADS, scenario.n_heads)})"
+        drawn = range(scenario.head, scenario.head + 1)
+    elif len(every) > MOST_HEADS:
+        first = scenario.head // MOST_HEADS * MOST_HEADS
+        drawn = range(first, min(first + MOST_HEADS, len(every)))
+    heads = "range(trace.n_heads)" if drawn is every else f"range({drawn.start}, {drawn.stop})"
     keys = tuple(sorted(set(numbers_in(scenario.hidden)))) if scenario.hidden else ()
     view = f", view=View({keys!r})" if keys else ""
-    return f"strongest_links(trace, {heads}{view}).holding(0.9)  # .head, .query, .key, .weight"
+    return f"strongest_links(trace, {heads}{view}).holding({drawn_share(drawn)})  # .head, .query, .key, .weight"
 
 
 def _made(scenario: Scenario) -> list[str]:

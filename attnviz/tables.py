@@ -13,6 +13,7 @@ from attnviz.core.shuffling import Shuffled
 from attnviz.core.trace import AttentionTrace
 from attnviz.metrics import Measured, Survey, mean_over_queries, measure_label
 from attnviz.metrics.ranks import COUNTS
+from attnviz.metrics.roles import MIXED
 from attnviz.metrics.spectra import LayerSpectra
 from attnviz.metrics.sweep import Sweep
 from attnviz.registries import METRICS, SPECTRA
@@ -41,7 +42,7 @@ def head_summary(roles: Sequence[str], found: Survey) -> pd.DataFrame:
         The measures, their baselines and the cosines.
     """
     n_heads = len(roles)
-    columns: dict[str, object] = {"head": np.arange(n_heads), "role": list(roles)}
+    columns: dict[str, object] = {"head": np.arange(n_heads), "role": role_names(roles)}
     for name, values in found.measures.items():
         column = column_name(METRICS[name])
         columns[column] = mean_over_queries(values)
@@ -51,6 +52,11 @@ def head_summary(roles: Sequence[str], found: Survey) -> pd.DataFrame:
     columns["most_alike_head"] = pd.array([None] if alone else others.argmax(axis=1).tolist(), dtype="Int64")
     columns["most_alike_cosine"] = np.array([np.nan]) if alone else others.max(axis=1)
     return pd.DataFrame(columns)
+
+
+def role_names(roles: Sequence[str]) -> list[str]:
+    """What each head is called; a head without a name beside named ones is mixed."""
+    return [role or MIXED for role in roles] if any(roles) else list(roles)
 
 
 def measure_table(spec: Spec, roles: Sequence[str], found: Measured) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -65,7 +71,7 @@ def measure_table(spec: Spec, roles: Sequence[str], found: Measured) -> tuple[pd
     )
     columns: dict[str, object] = {"head": np.arange(n_heads)}
     if any(roles):
-        columns["role"] = list(roles)
+        columns["role"] = role_names(roles)
     columns |= {
         column: mean_over_queries(found.values),
         f"{column}_uniform": np.broadcast_to(mean_over_queries(found.uniform), (n_heads,)),
@@ -163,7 +169,7 @@ def rank_table(
     columns: dict[str, object] = {"head": np.arange(n_heads)}
     labels = {"head": "Head"}
     if any(roles):
-        columns["role"], labels["role"] = list(roles), "Role"
+        columns["role"], labels["role"] = role_names(roles), "Role"
     for start, before, spectra in (("score", "Scores: ", found.scores), ("weight", "Weights: ", found.weights)):
         for entry in SPECTRA:
             name = f"{start}_{entry.name}"

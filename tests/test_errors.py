@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from attnviz import AttnvizError
-from attnviz.errors import ModelUnavailableError, NothingYetError, SettingError, UnknownNameError, broken_rule, listed
+from attnviz.errors import (
+    ModelUnavailableError,
+    NothingYetError,
+    SettingError,
+    UnknownNameError,
+    broken_rule,
+    listed,
+    offered,
+)
 
 
 @pytest.mark.parametrize("kind", [SettingError, UnknownNameError, NothingYetError, ModelUnavailableError])
@@ -26,3 +34,8 @@ def test_a_broken_rule_says_field_rule_value_and_way_out_in_this_order() -> None
 )
 def test_values_are_listed_as_a_person_would(values: tuple[object, ...], sentence: str) -> None:
     assert listed(values) == sentence
+
+
+def test_of_many_names_three_are_offered() -> None:
+    assert offered(("a", "b", "c")) == "a, b or c"
+    assert offered(("a", "b", "c", "d")) == "a, b, c, …"

@@ -162,7 +162,7 @@ def test_the_program_of_attention_across_layers_computes_its_numbers(view: str) 
     found = results(scenario, "layers")["found"]
 
     right = {
-        "lines": lambda: strongest_links(trace, range(8)).holding(0.9).weight,
+        "lines": lambda: strongest_links(trace, range(8)).holding(0.5).weight,
         "rollout": lambda: rollout([mean_maps(trace).weights])[-1],
         "flow": lambda: flow([mean_maps(trace).weights], 2),
     }[view]()
@@ -186,8 +186,17 @@ def test_the_program_of_the_lines_of_many_heads_takes_the_block_around_the_chose
 
     found = results(scenario, "layers")["found"]
 
-    np.testing.assert_array_equal(found.weight, strongest_links(trace, range(64, 128)).holding(0.9).weight)
+    np.testing.assert_array_equal(found.weight, strongest_links(trace, range(64, 128)).holding(0.5).weight)
     assert set(found.head.tolist()) <= set(range(64, 128))
+
+
+def test_the_program_of_the_lines_holds_the_share_that_is_drawn_of_one_head_and_of_several() -> None:
+    one, first = Scenario(layers_view="lines", n_heads=1), Scenario(layers_view="lines", n_heads=128, d_model=128)
+    trained = Scenario(layers_view="lines", input="trained", n_heads=1)
+
+    assert "strongest_links(trace, range(trace.n_heads)).holding(0.9)" in snippet(one, "layers")
+    assert "strongest_links(trace, range(0, 64)).holding(0.5)" in snippet(first, "layers")
+    assert "strongest_links(trace, range(trace.n_heads)).holding(0.5)" in snippet(trained, "layers")
 
 
 @pytest.mark.model

@@ -12,7 +12,8 @@ from hypothesis import given
 
 from attnviz import AttentionConfig, AttentionTrace, attend
 from attnviz.core.shuffling import shuffled
-from attnviz.metrics import SURVEYED, Survey, mean_over_queries, measured, measured_all, survey
+from attnviz.metrics import SURVEYED, Measured, Survey, mean_over_queries, measured, measured_all, survey
+from attnviz.metrics.spectra import layer_spectra
 from attnviz.registries import MASKS, METRICS
 from attnviz.steps import Focus
 from attnviz.steps.row import row_of
@@ -24,6 +25,7 @@ from attnviz.tables import (
     column_name,
     head_summary,
     measure_table,
+    rank_table,
     rounded,
     row_table,
     shuffled_table,
@@ -64,6 +66,17 @@ def test_every_measure_stands_beside_its_baseline_in_menu_order() -> None:
     assert list(frame.columns) == ["head", "role", *beside, "most_alike_head", "most_alike_cosine"]
     assert frame["head"].tolist() == [0, 1]
     assert frame["role"].tolist() == ["one", "two"]
+
+
+def test_a_head_without_a_name_beside_named_ones_is_mixed() -> None:
+    trace = attend(AttentionConfig(tuple("abcd"), n_heads=4))
+    roles, spec = ("sink", "", "broad", ""), METRICS["entropy"].spec()
+    found = Measured(*(getattr(survey(trace), name)["entropy"] for name in ("measures", "uniform")))
+
+    assert summary(trace, roles)["role"].tolist() == ["sink", "mixed", "broad", "mixed"]
+    assert measure_table(spec, roles, found)[0]["role"].tolist() == ["sink", "mixed", "broad", "mixed"]
+    assert rank_table(roles, layer_spectra(trace), {})[0]["role"].tolist() == ["sink", "mixed", "broad", "mixed"]
+    assert summary(trace, ("",) * 4)["role"].tolist() == [""] * 4
 
 
 @given(configs())

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import plotly.graph_objects as go
+from jaxtyping import Bool, Int
 
 from attnviz.figures.colours import SignedScale, WeightScale
+from attnviz.figures.group_words import letters
 from attnviz.figures.labels import escaped
 from attnviz.figures.meta import Cells, Ticks
 from attnviz.figures.redundancy import MOST_NAMES, MOST_TICKS, block_of
@@ -25,9 +28,9 @@ GAP_SHARE, UNIFORM_SHARE, TREE_SHARE, TOP_SHARE = 0.03, 0.08, 0.28, 0.1
 class _NearScale(WeightScale):
     """Colours of a distance: the strongest for 0, so that dark is alike as in every matrix of heads."""
 
-    def colorscale(self) -> list[list[object]]:
-        """Plotly colour scale from 0 to `top`."""
-        return [[1.0 - float(str(place)), colour] for place, colour in reversed(super().colorscale())]
+    def of_numbers(self) -> list[list[object]]:
+        """Plotly colour scale of the numbers alone."""
+        return [[1.0 - float(str(place)), colour] for place, colour in reversed(super().of_numbers())]
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,12 @@ class _Places:
         return slice(self.n_heads + self.gap, self.n_heads + self.gap + max(1, round(UNIFORM_SHARE * self.n_heads)))
 
     @property
+    def is_gap(self) -> Bool[np.ndarray, " column"]:
+        """Which columns are between the matrix and the uniform head."""
+        columns = np.arange(self.uniform.stop)
+        return (columns >= self.n_heads) & (columns < self.uniform.start)
+
+    @property
     def tree(self) -> tuple[float, float]:
         """From where to where the tree goes."""
         start = self.uniform.stop + self.gap - 0.5
@@ -66,6 +75,16 @@ class _Places:
         return TOP_SHARE * self.n_heads if self.has_tree or self.has_uniform else 0.0
 
 
+@dataclass(frozen=True)
+class _Word:
+    """A text of the picture, and on which side of its place it stands."""
+
+    x: float
+    y: float
+    text: str
+    side: str
+
+
 def alike_matrix(
     alike: Alike,
     tree: Tree | None,
@@ -76,6 +95,7 @@ def alike_matrix(
     value: str,
     unit: str = "",
     cut: float = 0.0,
+    groups: Int[np.ndarray, " head"] | None = None,
     height: int = 560,
 ) -> go.Figure:
     """Head by head, dark where two heads do the same: in the order of their tree, which is drawn beside the rows.
@@ -97,13 +117,18 @@ def alike_matrix(
         What the colour shows.
     cut
         Distance at which a line is drawn across the tree; none for 0.
+    groups
+        Number of each head's group, whose letters stand beside the tree; none without it.
     height
         In pixels.
     """
     block = block_of(selected, len(names)) if tree is None else slice(0, len(names))
     order = np.arange(len(names))[block] if tree is None else tree.order
     places = _Places(len(order), bool(np.isfinite(alike.uniform[order]).any()), tree is not None and len(order) > 1)
-    colours = _colours(alike, scale)
+    z = _cells(alike, order, places)
+    is_undefined = np.isnan(z) & ~places.is_gap
+    colours = _colours(alike, scale, has_undefined=bool(is_undefined.any()))
+    z[is_undefined] = colours.forbidden_value
     heads: list[int] = order.tolist()
     row = heads.index(selected)
     called = [names[head] for head in heads]
@@ -118,15 +143,16 @@ def alike_matrix(
         row_name="",
         column_name="",
         lowest=-1.0 if alike.is_signed else 0.0,
+        below=f"undefined: one of the two {alike.reason}" if alike.reason else "undefined",
         click="pair",
     )
     heatmap: dict[str, object] = {
         "type": "heatmap",
-        "z": _cells(alike, order, places),
+        "z": z,
         "x0": 0,
         "y0": 0,
         **colours.trace_options(),
-        "colorbar": colours.colorbar(f"{value} ({unit})" if unit else value),
+        "colorbar": _colour_bar(colours, f"{value} ({unit})" if unit else value),
         "hoverinfo": "none",
     }
     at = list(range(0, len(order), max(1, -(-len(order) // MOST_TICKS))))
@@ -156,17 +182,34 @@ def alike_matrix(
         ),
         height=height,
     )
-    return figure([heatmap, *_beside(tree, places, cut)], picture)
+    lettered = [] if groups is None or not places.has_tree else _group_letters(groups, order, places)
+    return figure([heatmap, *_beside(tree, places, cut, lettered)], picture)
 
 
 def _width(columns: slice) -> int:
     return columns.stop - columns.start
 
 
-def _colours(alike: Alike, scale: str) -> WeightScale:
+def _colours(alike: Alike, scale: str, *, has_undefined: bool) -> WeightScale:
+    """Colours of the numbers; what is undefined has the flat colour below them."""
     if alike.is_signed:
-        return SignedScale()
-    return (_NearScale if alike.is_distance else WeightScale)(scale, 1.0, has_forbidden=False)
+        return SignedScale(has_forbidden=has_undefined)
+    return (_NearScale if alike.is_distance else WeightScale)(scale, 1.0, has_forbidden=has_undefined)
+
+
+def _colour_bar(colours: WeightScale, title: str) -> dict[str, object]:
+    bar = colours.colorbar(title)
+    if not colours.has_forbidden:
+        return bar
+    _, *numbers = cast("list[str]", bar["ticktext"])
+    return bar | {"ticktext": ["undefined", *numbers]}
+
+
+def _group_letters(groups: Int[np.ndarray, " head"], order: np.ndarray, places: _Places) -> list[_Word]:
+    """The letter of each large group, at the middle of its rows before the tree."""
+    x = places.tree[0] - places.gap / 2
+    middles = [float(np.flatnonzero(groups[order] == group).mean()) for group in letters(groups)]
+    return [_Word(x, y, letter, "middle center") for y, letter in zip(middles, letters(groups).values(), strict=True)]
 
 
 def _cells(alike: Alike, order: np.ndarray, places: _Places) -> MapPart:
@@ -186,12 +229,13 @@ def _frames(places: _Places, row: int) -> list[dict[str, object]]:
     return [*around, *chosen]
 
 
-def _beside(tree: Tree | None, places: _Places, cut: float) -> list[dict[str, object]]:
-    """The tree, and the words above it and above the uniform head."""
-    words: list[tuple[float, str, str]] = []
+def _beside(tree: Tree | None, places: _Places, cut: float, lettered: Sequence[_Word]) -> list[dict[str, object]]:
+    """The tree, and the words above it, above the uniform head, and beside its groups."""
+    words: list[_Word] = []
+    above = -0.5 - places.top / 2
     traces: list[dict[str, object]] = []
     if places.has_uniform:
-        words.append((places.uniform.stop - 0.5, "middle left", "baseline"))
+        words.append(_Word(places.uniform.stop - 0.5, above, "baseline", "middle left"))
     if tree is not None and places.has_tree:
         left, right = places.tree
         lines = brackets(tree)
@@ -221,19 +265,20 @@ def _beside(tree: Tree | None, places: _Places, cut: float) -> list[dict[str, ob
                     "hoverinfo": "skip",
                 }
             )
-        words.append((left, "middle right", "0"))
+        words.append(_Word(left, above, "0", "middle right"))
         if tree.height:
-            words.append((right, "middle left", significant(tree.height, 2)))
+            words.append(_Word(right, above, significant(tree.height, 2), "middle left"))
+    words.extend(lettered)
     if words:
         traces.append(
             {
                 "type": "scatter",
                 "mode": "text",
                 "name": "words",
-                "x": np.array([place for place, _, _ in words], dtype=np.float32),
-                "y": np.full(len(words), -0.5 - places.top / 2, dtype=np.float32),
-                "text": [text for _, _, text in words],
-                "textposition": [side for _, side, _ in words],
+                "x": np.array([word.x for word in words], dtype=np.float32),
+                "y": np.array([word.y for word in words], dtype=np.float32),
+                "text": [word.text for word in words],
+                "textposition": [word.side for word in words],
                 "textfont": {"size": 11, "color": LIGHT.muted},
                 "hoverinfo": "skip",
             }

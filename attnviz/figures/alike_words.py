@@ -10,7 +10,8 @@ from jaxtyping import Int
 
 from attnviz.core.trace import AttentionTrace
 from attnviz.figures.answers import quoted
-from attnviz.metrics.alike import Alike, closest
+from attnviz.figures.group_words import group_answer, together
+from attnviz.metrics.alike import APART, NOTHING, Alike, closest
 from attnviz.metrics.clustering import Plane, Tree
 from attnviz.metrics.difference import Moved
 from attnviz.numbers import counted, percent, significant
@@ -59,20 +60,45 @@ def alike_answer(
     what, unit
         Name of the similarity inside a sentence, and its unit.
     """
-    pair = closest(alike)
-    if pair is None:
+    if len(names) < 2:
         return ALONE
+    pair = closest(alike)
+    without = undefined_answer(np.flatnonzero(~alike.is_defined).tolist(), names, alike.reason, what)
+    if pair is None:
+        return f"No two heads can be compared. {without}"
     units = f" {unit}" if unit else ""
-    distances = alike.distances[np.triu_indices(len(names), k=1)]
-    ties = int((distances <= alike.distances[pair.first, pair.second] + TIE).sum()) - 1
+    distances = alike.defined_distances[np.triu_indices(int(alike.is_defined.sum()), k=1)]
+    least = alike.distances[pair.first, pair.second]
+    ties = int((distances <= least + TIE).sum()) - 1
     pairs = alike.pairs[np.triu_indices(len(names), k=1)]
     also = f" {counted(ties, 'other pair is', 'other pairs are')} as alike." if ties else ""
     named = heads_named(names[pair.first], names[pair.second])
-    return (
-        f"{named[0].upper()}{named[1:]} are the most alike: {what} {number(pair.similarity)}{units}"
-        f"{_uniform(alike, pair.first, pair.second, units)}.{also} "
-        f"All pairs: {number(float(pairs.mean()))}{units} on average.{_groups(groups)}"
+    value = f"{what} {number(pair.similarity)}{units}{_uniform(alike, pair.first, pair.second, units)}."
+    answer = (
+        f"{named[0].upper()}{named[1:]} are the most alike: {value}{also}"
+        if least < APART - NOTHING
+        else f"No two heads have anything in common: the nearest have {value}"
     )
+    average = f"All pairs: {number(float(np.nanmean(pairs)))}{units} on average."
+    return f"{answer} {average}{_groups(groups)} {without}".rstrip()
+
+
+def undefined_answer(heads: Sequence[int], names: Sequence[str], reason: str, what: str) -> str:
+    """Why some heads have no value, in a sentence; empty where all have one.
+
+    >>> undefined_answer([0], ("0 sink", "1"), "writes the same for every query", "CKA")
+    'Head 0 (sink) writes the same for every query: it has no CKA.'
+    >>> undefined_answer([0, 1], ("0 sink", "1"), "writes the same for every query", "CKA")
+    'Each of heads 0 (sink) and 1 writes the same for every query: they have no CKA.'
+    """
+    if not heads:
+        return ""
+    called = [_bracketed(names[head]) for head in heads]
+    if len(called) == 1:
+        return f"Head {called[0]} {reason}: it has no {what}."
+    listed = together(called)
+    which = listed if listed.endswith("heads") else f"heads {listed}"
+    return f"Each of {which} {reason}: they have no {what}."
 
 
 def _uniform(alike: Alike, first: int, second: int, units: str) -> str:
@@ -97,17 +123,21 @@ def _groups(groups: Int[np.ndarray, " head"] | None) -> str:
 
 def alike_alt(alike: Alike, tree: Tree | None, what: str) -> str:
     """Alt text of the matrix."""
-    low, high = (significant(float(value)) for value in (alike.pairs.min(), alike.pairs.max()))
+    known = alike.pairs[~np.isnan(alike.pairs)]
+    values = f", from {significant(float(known.min()))} to {significant(float(known.max()))}" if known.size else ""
     beside = " with the tree of the heads beside it" if tree is not None else ""
-    return f"Matrix of {what} between {counted(len(alike.pairs), 'head')}, from {low} to {high}{beside}."
+    return f"Matrix of {what} between {counted(len(alike.pairs), 'head')}{values}{beside}."
 
 
-def map_answer(plane: Plane, names: Sequence[str], near: Sequence[int], selected: int) -> str:
-    """How much of the differences the plane shows, and what is nearest to the chosen head."""
+def map_answer(
+    plane: Plane, groups: Int[np.ndarray, " head"], names: Sequence[str], near: Sequence[int], selected: int
+) -> str:
+    """What is nearest to the chosen head, which group it is in, and how much of the differences the plane shows."""
     if len(names) < 2:
         return ALONE
-    nearest = f"Nearest to head {_bracketed(names[selected])}: {', '.join(_bracketed(names[head]) for head in near)}."
-    return f"{nearest} The plane shows {percent(plane.share)} of the differences between the heads."
+    nearest = ", ".join(_bracketed(names[head]) for head in near) or "none has anything in common with it"
+    of_head = f"Nearest to head {_bracketed(names[selected])}: {nearest}. {group_answer(groups, names, selected)}"
+    return f"{of_head} The plane shows {percent(plane.share)} of the differences between the heads."
 
 
 def map_alt(plane: Plane, names: Sequence[str], selected: int) -> str:
@@ -125,7 +155,7 @@ def difference_answer(found: Moved, trace: AttentionTrace, names: tuple[str, str
         return f"No difference: {first} and {second} have the same weights."
     answer = (
         f"{first[0].upper()}{first[1:]} has {percent(found.share)} of its attention on other keys than {second}, and "
-        f"{percent(found.uniform)} on other keys than a uniform head."
+        f"{percent(found.uniform if found.uniform >= TIE else 0.0)} on other keys than a uniform head."
     )
     return f"{answer}{_alone(found, names)}{_largest(found, trace)}"
 

@@ -20,6 +20,7 @@ NEARLY_THE_SAME = 0.95
 NO_BETTER = 0.02
 LEAST_TOKENS = 0.001
 TIE = 1e-6
+ONE_KEY = "There is only one key: heads cannot be told apart by where they look."
 PLACES = {"the token itself": 0, "the token before": -1, "the token after": 1}
 MADE_FOR = {"previous token": "the token before", "next token": "the token after", "first token": "key 0 "}
 
@@ -49,9 +50,8 @@ def grid_answer(small: Overview, shown: range) -> str:
     largest = mean_over_queries(weights[shown.start : shown.stop])
     sharp = int((largest >= 0.5).sum())
     verb = "gives" if sharp == 1 else "give"
-    sentence = (
-        f"{sharp} of {counted(len(shown), 'head')} {verb} at least half of the attention to a single key, on average."
-    )
+    heads = f"{sharp} of {counted(len(shown), 'head')} {verb}"
+    sentence = f"{heads} at least half of the attention to a single key, on average." if small.n_k > 1 else ONE_KEY
     empty = int((~small.has_keys.any(axis=0)).sum())
     if empty:
         sentence += f" {counted(empty, 'query has', 'queries have')} no key allowed: weights and output are 0."

@@ -50,7 +50,9 @@ def query_words(found: Adaptive, query: int, tokens: Tokens) -> str:
 
 
 def tokens_words(found: Adaptive, tokens: Tokens) -> str:
-    """Which tokens use the most and the fewest heads."""
+    """Which tokens use the most and the fewest heads; empty for one token."""
+    if len(tokens) == 1:
+        return ""
     counts = found.n_kept
     most, fewest = int(counts.argmax()), int(counts.argmin())
     if counts[most] == counts[fewest]:

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
+from attnviz.figures.group_words import letters
 from attnviz.figures.labels import escaped
 from attnviz.figures.theme import LIGHT, axis, figure, layout
 from attnviz.metrics.clustering import Plane
@@ -16,7 +17,7 @@ from attnviz.numbers import THIN_SPACE
 
 MOST_LABELS = 30
 COLOURS = tuple(LIGHT.heads[place] for place in (0, 2, 3, 6, 9, 7))
-"""Of groups; none is near the colour of what is chosen."""
+"""Of groups, one for each letter; none is near the colour of what is chosen."""
 TOGETHER = 0.03
 ASPECT = 0.72
 ROOM = 0.16
@@ -61,7 +62,8 @@ def head_map(
     point is left out.
     """
     x_range, y_range = _ranges(plane.points)
-    colour_of = _colours(groups)
+    letter_of = letters(groups)
+    colour_of = dict(zip(letter_of, COLOURS, strict=False))
     colours = [colour_of.get(int(group), LIGHT.muted) for group in groups]
     x, y = plane.points.T.astype(np.float32)
     points: dict[str, object] = {
@@ -86,7 +88,7 @@ def head_map(
         "hoverinfo": "skip",
     }
     sizes = Counter(groups.tolist())
-    entries = [_entry(f"group of {sizes[group]}", colour) for group, colour in colour_of.items()]
+    entries = [_entry(f"{letter_of[group]}: {sizes[group]} heads", colour) for group, colour in colour_of.items()]
     if len(colour_of) < len(sizes):
         entries.append(_entry("alone or in a smaller group" if _has_more(sizes, colour_of) else "alone", LIGHT.muted))
     pixel = (x_range[1] - x_range[0]) / USUAL_PIXELS
@@ -183,12 +185,6 @@ def _label_box(point: Float[np.ndarray, " 2"], text: str, side: str) -> Box:
 
 def _overlap(one: Box, other: Box) -> bool:
     return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
-
-
-def _colours(groups: Int[np.ndarray, " head"]) -> dict[int, str]:
-    """Colours of the largest groups of at least two heads."""
-    largest = [group for group, size in Counter(groups.tolist()).most_common(len(COLOURS)) if size > 1]
-    return dict(zip(sorted(largest), COLOURS, strict=False))
 
 
 def _has_more(sizes: Counter[int], colour_of: dict[int, str]) -> bool:

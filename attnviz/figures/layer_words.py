@@ -15,6 +15,7 @@ from attnviz.shapes import Matrix, Tokens
 
 TIE = 1e-9
 NEAR = 0.01
+"""Difference of two flows that counts as none, as a part of the larger one or of that of uniform attention."""
 
 
 def through(index: int) -> str:
@@ -80,21 +81,22 @@ def flow_answer(flows: PerToken, uniform: PerToken, rolled: PerToken, query: int
     if count == 1:
         return "With one token there is nothing else to come from."
     apart = np.abs(flows - uniform)
-    n_near, far = int((apart <= NEAR).sum()), int(apart.argmax())
+    n_near, far = int((apart <= NEAR * uniform).sum()), int(apart.argmax())
     said = (
         f"From any one input token {_between(flows)} of {name} could come (with attention uniform over the allowed "
         f"keys: {_between(uniform)})."
     )
     within = f"{100 * NEAR:g}{THIN_SPACE}%"
-    near = f"for {n_near} of {count} tokens it is that of uniform attention, to within {within}"
+    as_uniform = f"it is that of uniform attention, to within {within} of that"
+    near = f"for {n_near} of {count} tokens {as_uniform}"
     furthest = (
-        f"Furthest from uniform is token {far} {quoted(tokens[far])}: {percent(flows[far])}; uniform: "
-        f"{percent(uniform[far])}."
+        f"Furthest from uniform, in percentage points, is token {far} {quoted(tokens[far])}: "
+        f"{percent(flows[far])}; uniform: {percent(uniform[far])}."
     )
     if n_near == count:
-        said += f" Flow tells nothing here: for every token it is that of uniform attention, to within {within}."
-    elif flows.max() - flows.min() <= NEAR:
-        said += f" Flow tells no token from another here: all are within {within} of each other. {furthest}"
+        said += f" Flow tells nothing here: for every token {as_uniform}."
+    elif flows.max() - flows.min() <= NEAR * flows.max():
+        said += f" Flow tells no token from another here: the least is within {within} of the largest. {furthest}"
     elif 2 * n_near >= count:
         said += f" Flow tells little here: {near}. {furthest}"
     else:

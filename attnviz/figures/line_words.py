@@ -5,7 +5,7 @@ from __future__ import annotations
 from attnviz.figures.answers import quoted
 from attnviz.figures.lines import STRONG
 from attnviz.figures.theme import LIGHT
-from attnviz.metrics.links import DRAWN_SHARE, DRAWN_SHARE_OF_QUERY, MOST_LINKS, Hidden, Links
+from attnviz.metrics.links import DRAWN_SHARE_OF_QUERY, MOST_LINKS, Hidden, Links, drawn_share
 from attnviz.metrics.viewing import View
 from attnviz.numbers import THIN_SPACE, counted, grouped, percent, significant
 from attnviz.shapes import Tokens
@@ -73,7 +73,7 @@ def lines_caption(heads: range, n_heads: int, head: int, view: View) -> str:
         f"Thickness and opacity grow with the weight, in {len(STRONG)} steps up to the largest drawn; the chosen "
         "query’s links are strong, all others thin and faint. Drawn are the strongest of the query that hold "
         f"{_whole(DRAWN_SHARE_OF_QUERY)} of its attention, and the strongest of all, at most {grouped(MOST_LINKS)}, "
-        f"that hold {_whole(DRAWN_SHARE)}."
+        f"that hold {_whole(drawn_share(heads))}."
     )
     if len(heads) > 1:
         words += " Lines of several heads to one key end side by side."

@@ -32,6 +32,7 @@ def layer_map(
     off: Sequence[HeadAt] = (),
     is_log: bool = False,
     texts: Sequence[Sequence[str]] = (),
+    beside_uniform: bool = False,
 ) -> go.Figure:
     """Layer by head: a number for each, and that of the uniform head in a column of its own; a click chooses a head.
 
@@ -53,6 +54,8 @@ def layer_map(
         Whether colours follow the logarithm of the numbers, of which none is negative.
     texts
         What is written into the cells of each layer, where they are wide enough; nothing where it is left out.
+    beside_uniform
+        Whether rows are as high as those of a map that has the column of the uniform head.
 
     Notes
     -----
@@ -100,7 +103,8 @@ def layer_map(
         "marker": {"symbol": "x", "size": 7 if texts else 9, "color": LIGHT.accent},
         "hoverinfo": "skip",
     }
-    picture = layout_by_layer(cells, n_heads, selected, has_uniform=uniform is not None)
+    has_uniform = uniform is not None
+    picture = layout_by_layer(cells, n_heads, selected, has_uniform=has_uniform, has_room=has_uniform or beside_uniform)
     above = [] if uniform is None else [_above(n_heads + 1.45)]
     return figure([heatmap, *above, *([marks] if off else [])], picture)
 
@@ -110,7 +114,9 @@ def layer_names(n_layers: int) -> tuple[str, ...]:
     return tuple(f"layer {layer}" for layer in range(n_layers))
 
 
-def layout_by_layer(cells: Cells, n_heads: int, selected: HeadAt, *, has_uniform: bool = False) -> dict[str, object]:
+def layout_by_layer(
+    cells: Cells, n_heads: int, selected: HeadAt, *, has_uniform: bool = False, has_room: bool = False
+) -> dict[str, object]:
     """Layers from top to bottom, heads from left to right, one of them framed.
 
     Parameters
@@ -122,7 +128,9 @@ def layout_by_layer(cells: Cells, n_heads: int, selected: HeadAt, *, has_uniform
     selected
         The head that is framed.
     has_uniform
-        Whether there is room for the uniform head two places after the last one, and for its name above it.
+        Whether there is room for the uniform head two places after the last one.
+    has_room
+        Whether there is room above the rows for its name.
     """
     numbers, rows = tuple(map(str, range(n_heads))), tuple(cells.rows)
     places = list(range(0, n_heads, max(1, -(-n_heads // MOST_TICKS))))
@@ -137,7 +145,7 @@ def layout_by_layer(cells: Cells, n_heads: int, selected: HeadAt, *, has_uniform
         ),
         yaxis=axis(
             "layer (row)",
-            range=[len(rows) - 0.5, -0.5 - (ABOVE if has_uniform else 0)],
+            range=[len(rows) - 0.5, -0.5 - (ABOVE if has_room else 0)],
             tickmode="array",
             tickvals=list(range(len(rows))),
             ticktext=list(rows),

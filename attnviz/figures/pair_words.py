@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from attnviz.figures.alike_words import TIE, heads_named, number
+from attnviz.figures.alike_words import TIE, heads_named, number, undefined_answer
 from attnviz.metrics.contrast import HeadPair, HeadsByPair
 from attnviz.numbers import counted, percent, significant
 
@@ -27,6 +27,17 @@ def pair_answer(pairs: HeadsByPair, names: Sequence[str]) -> str:
     -----
     A rank correlation from 0.7 on is called mostly, one from 0.3 on in part, one below −0.3 the reverse.
     """
+    return f"{_answer(pairs, names)} {left_out_answer(pairs, names)}".rstrip()
+
+
+def left_out_answer(pairs: HeadsByPair, names: Sequence[str]) -> str:
+    """Which heads are in no pair, and why, in a sentence; empty where all are."""
+    sentence = undefined_answer(pairs.left_out, names, pairs.reason, "CKA")
+    is_or_are = "is" if len(pairs.left_out) == 1 else "are"
+    return sentence and f"{sentence.removesuffix('.')} and {is_or_are} left out."
+
+
+def _answer(pairs: HeadsByPair, names: Sequence[str]) -> str:
     if len(pairs) == 1:
         return f"There is one pair: {_numbers(pairs.of(0))}.{_even(pairs)}"
     if np.ptp(pairs.outputs) < TIE:

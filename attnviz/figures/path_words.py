@@ -44,32 +44,28 @@ def _way(path: Path, tokens: Tokens) -> str:
     return f"comes from token {start} {quoted(tokens[start])}{between}, reaches it in layer {hops[-1][0]}"
 
 
-def paths_caption() -> str:
-    """How the picture of paths is read."""
+def paths_caption(n_shown: int, n_tokens: int) -> str:
+    """How the picture of paths is read, and which tokens it has."""
+    some = ""
+    if n_shown < n_tokens:
+        some = f"Shown are the {n_shown} of {grouped(n_tokens)} tokens that these links touch. "
     return (
         f"A path carries the product of its links in A = {1 - RESIDUAL:g} W + {RESIDUAL:g} I, W the mean over the "
         "heads; over all paths this sums to the rollout. A level link is the residual connection together with what "
         "a token gives itself. Thickness and opacity grow with the part of the query’s rollout that passes over a link "
         f"on the paths drawn: the strongest ones, until these hold {percent(ENOUGH)} of it or have {MOST_LINKS} links. "
-        "Click a token to choose it. Source: Abnar & Zuidema 2020, section 3 and figure 1."
+        f"{some}Click a token to choose it. Source: Abnar & Zuidema 2020, section 3 and figure 1."
     )
 
 
-def too_many_tokens(n_tokens: int, most: int) -> str:
-    """Why no paths are drawn."""
-    return (
-        f"The strongest paths through the layers are drawn for at most {most} tokens; here are {grouped(n_tokens)}. "
-        "Shorten the text to see them."
-    )
-
-
-def paths_alt(routes: Routes, n_layers: int, tokens: Tokens) -> str:
+def paths_alt(routes: Routes, query: int, n_layers: int, tokens: Tokens) -> str:
     """Alt text of the picture of paths."""
     some = "; ".join(
         f"{' to '.join(f'{place} {quoted(tokens[place])}' for place in path.tokens)}, {percent(path.share)}"
         for path in routes.paths[:3]
     )
+    shown = counted(len(routes.tokens(query)), "token")
     return (
-        f"{counted(len(routes.layer), 'link')} between {n_layers + 1} columns of {counted(len(tokens), 'token')}, the "
+        f"{counted(len(routes.layer), 'link')} between {n_layers + 1} columns of {shown}, the "
         f"input on the left. Strongest paths: {some}{'; …' if len(routes.paths) > 3 else ''}."
     )

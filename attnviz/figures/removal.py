@@ -18,7 +18,7 @@ MOST_BARS = 32
 FEW_BARS = 3
 BAR_PIXELS = 24
 POINT_PIXELS = 12
-MOST_COUNTS = 12
+MOST_COUNTS = 8
 TALLEST_LINES = 576
 
 
@@ -172,6 +172,7 @@ def pruning_lines(found: Pruning) -> go.Figure:
         xaxis=axis(
             "heads left",
             range=[n_heads + 0.3, -0.3],
+            tickangle=0,
             tickmode="array",
             tickvals=counts,
             ticktext=[str(count) for count in counts],

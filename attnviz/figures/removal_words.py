@@ -21,6 +21,8 @@ NEARLY_NOTHING = 0.01
 SMALL = 0.1
 EVEN = 0.02
 STAND_INS = {"zero": "nothing", "mean": "its mean over the queries"}
+PARTS = {"zero": "p_h", "mean": "d_h"}
+WHAT_GOES = {"zero": "what it writes", "mean": "what it writes less its mean over the queries"}
 NO_OUTPUT = "The output is 0 for every query: no head can be missed."
 
 
@@ -87,7 +89,7 @@ def pruning_alt(found: Pruning) -> str:
     )
 
 
-def takeover_words(found: Takeover | None, head: int, change: float) -> str:
+def takeover_words(found: Takeover | None, head: int, change: float, stand_in: str) -> str:
     """Whether another head could do the removed head's work, for a table's caption."""
     if found is None or np.isnan(change):
         return ""
@@ -96,8 +98,9 @@ def takeover_words(found: Takeover | None, head: int, change: float) -> str:
     else:
         says = f"and leaves a change of {percent(found.left)} where removing alone gives {percent(change)}"
     return (
-        f"Nearest to taking over for head {head} is head {found.head}: it would do so with what it writes multiplied "
-        f"by {significant(found.factor)}, {says} (a head that writes the same: by 2.00, and nothing changes)."
+        f"Nearest to taking over for head {head} is head {found.head}: it would do so with "
+        f"{WHAT_GOES[stand_in]} multiplied by {significant(found.factor)}, {says} (a head that writes the same: by "
+        "2.00, and nothing changes)."
     )
 
 
@@ -126,14 +129,16 @@ def none_left_words(found: Together, stand_in: str, *, has_bias: bool) -> str:
     )
 
 
-def agreement_words(found: Together, n_heads: int) -> str:
+def agreement_words(found: Together, n_heads: int, stand_in: str) -> str:
     """Whether heads write with or against each other, beside heads at right angles and heads that write the same."""
     share = found.agreement
     if np.isnan(share) or n_heads == 1:
         return ""
     how = "nearly at right angles to" if abs(share - 1) < EVEN else "in part with" if share > 1 else "in part against"
+    part = PARTS[stand_in]
+    who = "Less their means, heads" if stand_in == "mean" else "Heads"
     return (
-        f"Heads write {how} each other: ‖Σp_h‖ / √Σ‖p_h‖² = {significant(share)}, which is 1 at right angles and "
+        f"{who} write {how} each other: ‖Σ{part}‖ / √Σ‖{part}‖² = {significant(share)}, which is 1 at right angles and "
         f"√heads = {significant(float(np.sqrt(n_heads)))} where all write the same."
     )
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from attnviz.figures.head_names import head_name
+from attnviz.figures.role_words import of_queries
 from attnviz.metrics.roles import ENOUGH, LEAST_TOKENS, MIXED, TOO_SHORT, Role
 from attnviz.numbers import counted, grouped, percent
 from attnviz.picks import HeadAt
@@ -88,6 +89,6 @@ def induction_answer(roles: RolesByLayer) -> str:
     verdict = "so one does" if most.way >= ENOUGH else "so none does"
     return (
         "Random words said twice: only a head that matches what came before can know what comes next. Head "
-        f"{head_name(at, len(roles))} gives most to what followed the query’s word before: {percent(most.value)}; a "
-        f"uniform head gives {percent(most.uniform)}, {verdict} (Olsson et al. 2022, section 2)."
+        f"{head_name(at, len(roles))} gives most to what followed the query’s word before: {percent(most.value)}"
+        f"{of_queries(most)}; a uniform head gives {percent(most.uniform)}, {verdict} (Olsson et al. 2022, section 2)."
     )

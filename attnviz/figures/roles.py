@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from attnviz.figures.colours import WeightScale
+from attnviz.figures.colours import WeightScale, with_forbidden
 from attnviz.figures.labels import escaped
 from attnviz.figures.meta import Cells, Ticks
 from attnviz.figures.theme import axis, figure, layout, rectangle
@@ -18,10 +18,12 @@ ROLES = (
     *("local", "broad"),
 )
 ROW_PIXELS = 26
+WITHOUT = "does not apply"
+LEGEND = ("0: as a uniform head", "0.5: half of the way", "1: nothing else")
 
 
 def role_map(roles: Sequence[Role], heads: range, *, selected: int, scale: str) -> go.Figure:
-    """Head by role: dark where a head does what the role is named for; blank where that cannot be told.
+    """Head by role: dark where a head does what the role is named for; a flat colour where that does not apply.
 
     Parameters
     ----------
@@ -38,7 +40,10 @@ def role_map(roles: Sequence[Role], heads: range, *, selected: int, scale: str) 
     for row, head in enumerate(heads):
         for one in roles[head].evidence:
             ways[row, ROLES.index(one.role)] = max(one.way, 0.0)
-    colours = WeightScale(scale, 1.0, has_forbidden=False)
+    is_told = ~np.isnan(ways)
+    colours = WeightScale(scale, 1.0, has_forbidden=bool((~is_told).any()))
+    words = ((WITHOUT,) if colours.has_forbidden else ()) + LEGEND
+    bar = colours.colorbar("") | {"ticktext": list(words)}
     names = tuple(f"{head} {role.name}" for head, role in enumerate(roles))
     cells = Cells(
         value="way to the role",
@@ -49,14 +54,15 @@ def role_map(roles: Sequence[Role], heads: range, *, selected: int, scale: str) 
         row_name="",
         column_name="",
         first_row=heads.start,
+        below=WITHOUT,
         click="pair",
     )
     heatmap: dict[str, object] = {
         "type": "heatmap",
-        "z": ways,
+        "z": with_forbidden(ways, is_told, colours),
         "y0": heads.start,
         **colours.trace_options(),
-        "colorbar": colours.colorbar("way to the role"),
+        "colorbar": bar,
         "hoverinfo": "none",
         "xgap": 1,
         "ygap": 1,

@@ -77,7 +77,7 @@ def entropy_answer(found: Sweep) -> str:
     """How sharply the heads look, the sharpest and the broadest number of heads named."""
     known = [point for point in found.points if not math.isnan(point.entropy_share)]
     if not known:
-        return "It is not defined: no query has two keys it may attend to."
+        return "The entropy is not defined: no query has two keys it may attend to."
     low, high = (choose(known, key=lambda point: point.entropy_share) for choose in (min, max))
     if high.entropy_share - low.entropy_share < SAME:
         return f"The entropy stays {percent(low.entropy_share)} of the largest; a uniform head has all of it."
@@ -122,6 +122,26 @@ def cut(found: Sweep, n_q: int, n_k: int) -> str:
     if found.n_q == n_q and found.n_k == n_k:
         return ""
     return f" Of the input the first {max(found.n_q, found.n_k)} tokens are taken."
+
+
+def without_entropy(found: Sweep) -> str:
+    """Which heads have no part in the mean entropy; empty where all or none have one."""
+    some = [
+        f"{grouped(point.n_heads - point.n_with_entropy)} of {grouped(point.n_heads)}"
+        for point in found.points
+        if point.n_with_entropy < point.n_heads
+    ]
+    if not any(point.n_with_entropy for point in found.points):
+        return ""
+    return f" (entropy: without {', '.join(some)}, which have no query with two keys)" if some else ""
+
+
+def below_the_axis(found: Sweep) -> str:
+    """Sentence on numbers of heads whose scores are all 0, which a logarithmic axis has no place for."""
+    some = [grouped(point.n_heads) for point in found.points if point.score_effective_rank == 0]
+    if not some:
+        return ""
+    return f" The scores of all heads are 0 with {', '.join(some)}: 0 has no place on this axis."
 
 
 def alt(found: Sweep, name: str, values: Sequence[float]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+from jaxtyping import Bool
 
 from attnviz.core.rows import Rows, row_blocks
 from attnviz.core.tiles import for_each
@@ -15,6 +16,8 @@ from attnviz.shapes import HeadPairs, PerHead
 
 Made = TypeVar("Made")
 Progress = Callable[[float], None]
+APART, NOTHING = 1.0, 1e-6
+"""Distance of what has nothing in common, and a similarity that is 0 but for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +27,8 @@ class Alike:
     Attributes
     ----------
     pairs
-        A similarity, 1 for the same, or a distance, 0 for the same; symmetric, in float64.
+        A similarity, 1 for the same, or a distance, 0 for the same; symmetric, in float64; NaN for every pair of a head
+        that has none.
     uniform
         What each head has in common with one that knows nothing: one uniform over the allowed keys, its own output in
         random order, or random subspaces; NaN where that makes no sense.
@@ -32,23 +36,60 @@ class Alike:
         Whether 0 means the same.
     is_signed
         Whether a similarity may be negative.
+    reason
+        Why a head may have no value, as what follows its name in a sentence.
     """
 
     pairs: HeadPairs
     uniform: PerHead
     is_distance: bool = False
     is_signed: bool = False
+    reason: str = ""
+
+    @property
+    def is_defined(self) -> Bool[np.ndarray, " head"]:
+        """Whether each head has a value with itself, and so with others."""
+        return ~np.isnan(np.diagonal(self.pairs))
 
     @property
     def distances(self) -> HeadPairs:
-        """How far each two heads are from each other: 0 for the same."""
+        """How far each two heads are from each other: 0 for the same, 1 for what has nothing in common.
+
+        Heads without a value count as the same as each other, and as unlike every other.
+        """
         distances = self.from_same(self.pairs)
+        without = ~self.is_defined
+        distances[without] = distances[:, without] = APART
+        distances[np.ix_(without, without)] = 0.0
         np.fill_diagonal(distances, 0.0)
         return distances
 
     def from_same(self, values: HeadPairs | PerHead) -> HeadPairs | PerHead:
         """How far values of this similarity are from that of two equal heads."""
         return np.maximum(values if self.is_distance else 1.0 - values, 0.0)
+
+    @property
+    def defined_distances(self) -> HeadPairs:
+        """How far the heads that have a value are from each other."""
+        return self.distances[np.ix_(self.is_defined, self.is_defined)]
+
+    def value_of_nearest(self, head: int) -> float:
+        """The value of one head with whichever is most like it; NaN where there is none."""
+        values = np.delete(self.pairs[head], head)
+        values = values[~np.isnan(values)]
+        if not values.size:
+            return np.nan
+        return float(values.min() if self.is_distance else values.max())
+
+    def like(self, head: int, count: int) -> list[int]:
+        """The heads that are most like one, the nearest first.
+
+        Left out are those that have as little in common with it as two heads can: no similarity above 0, a distance at
+        its most.
+        """
+        distances = np.where(self.is_defined & self.is_defined[head], self.distances[head], APART)
+        order = np.argsort(distances, kind="stable").tolist()
+        return [other for other in order if other != head and distances[other] < APART - NOTHING][:count]
 
 
 class Pair(NamedTuple):
@@ -60,12 +101,11 @@ class Pair(NamedTuple):
 
 
 def closest(alike: Alike) -> Pair | None:
-    """The two different heads that are most alike; None if there is only one."""
-    distances = alike.distances
-    n_heads = len(distances)
-    if n_heads < 2:
+    """The two different heads that are most alike; None if fewer than two have a value."""
+    if alike.is_defined.sum() < 2:
         return None
-    others = np.where(np.triu(np.ones((n_heads, n_heads), dtype=bool), k=1), distances, np.inf)
+    counts = np.triu(np.logical_and.outer(alike.is_defined, alike.is_defined), k=1)
+    others = np.where(counts, alike.distances, np.inf)
     first, second = np.unravel_index(int(others.argmin()), others.shape)
     return Pair(int(first), int(second), float(alike.pairs[first, second]))
 

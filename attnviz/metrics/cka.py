@@ -11,11 +11,14 @@ from jaxtyping import Bool, Float
 from attnviz.core.rows import Rows
 from attnviz.core.trace import AttentionTrace
 from attnviz.metrics.alike import Alike, symmetric
-from attnviz.metrics.similarity import ROUNDING, without_nothing
+from attnviz.metrics.similarity import cosine_of
 from attnviz.registries import SIMILARITIES
 from attnviz.shapes import Context, HeadPairs, PerHead
 
 MOST_GRAM = 1 << 22
+STEPS = 8
+"""By how many steps of their precision the same numbers may differ."""
+REASON = "writes the same for every query"
 Features = Float[np.ndarray, "head sample feature"]
 
 
@@ -38,15 +41,15 @@ def linear_cka(layers: Sequence[AttentionTrace], on_progress: Callable[[float], 
     Notes
     -----
     The queries are the samples; those without a key are left out. Compared is what the heads take from the values, not
-    where they look: heads with the same map may carry different things. Two heads that write the same for every query
-    count as the same, one of them as unlike every other. The baseline is what a head's output has in common, on
+    where they look: heads with the same map may carry different things. A head that writes the same for every query
+    has no CKA (0 / 0), and is NaN. The baseline is what a head's output has in common, on
     average, with the same output in random order: tr(K)² / ((n − 1) ‖K‖²) for n queries and K = X Xᵀ, because a
     centred matrix in random order is on average its trace / (n − 1) on what is not constant. It is large where queries
     are few.
     """
     heads, has_keys = _written(layers, on_progress)
     heads = heads[:, has_keys.any(axis=0)]
-    return Alike(cka(heads), _by_chance(heads))
+    return Alike(cka(heads), _by_chance(heads), reason=REASON)
 
 
 def _by_chance(features: Features) -> PerHead:
@@ -63,7 +66,7 @@ def centred(features: Features) -> Features:
 
 
 def cka(features: Features) -> HeadPairs:
-    """Linear CKA of each two heads' features; heads whose features are all the same count as the same.
+    """Linear CKA of each two heads' features; NaN for heads whose features are the same for all samples.
 
     Parameters
     ----------
@@ -86,7 +89,8 @@ def cka(features: Features) -> HeadPairs:
         squared = kernels @ kernels.T
     else:
         squared = _by_features(x)
-    return without_nothing(squared, _rounding(features) ** 2)
+    is_same = np.diagonal(squared) <= _rounding(features) ** 2
+    return np.where(np.logical_or.outer(is_same, is_same), np.nan, cosine_of(squared))
 
 
 def _by_features(x: Features) -> HeadPairs:
@@ -100,8 +104,9 @@ def _by_features(x: Features) -> HeadPairs:
 
 
 def _rounding(features: Features) -> PerHead:
-    """What of the squares of each head's features is nothing but rounding."""
-    return ROUNDING * np.square(features.astype(np.float64)).sum(axis=(1, 2))
+    """What of the squares of each head's features is nothing but rounding: of their precision, and of their means."""
+    share = STEPS * np.finfo(features.dtype).eps + features.shape[1] * np.finfo(np.float64).eps
+    return share**2 * np.square(features.astype(np.float64)).sum(axis=(1, 2))
 
 
 def _norms(features: Features) -> PerHead:

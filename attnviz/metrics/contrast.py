@@ -57,6 +57,10 @@ class HeadsByPair:
         How alike their maps and their outputs are: 1 for the same.
     even_maps, even_outputs
         What a head that knows nothing would have: means over the heads of both baselines; NaN where there is none.
+    left_out
+        Heads that one of the two has no value for, and that no pair holds.
+    reason
+        Why, as what follows a head's name in a sentence.
     """
 
     first: Int[np.ndarray, " pair"]
@@ -65,6 +69,8 @@ class HeadsByPair:
     outputs: PerPair
     even_maps: float
     even_outputs: float
+    left_out: tuple[int, ...] = ()
+    reason: str = ""
 
     def __len__(self) -> int:
         return len(self.first)
@@ -119,7 +125,7 @@ def by_pair(maps: Alike, outputs: Alike) -> HeadsByPair:
     Parameters
     ----------
     maps, outputs
-        Two similarities of the same heads.
+        Two similarities of the same heads; a head that one of them has no value for is left out.
 
     Examples
     --------
@@ -128,9 +134,14 @@ def by_pair(maps: Alike, outputs: Alike) -> HeadsByPair:
     >>> found.maps, found.even_maps
     (array([0.2]), 0.6)
     """
-    rows, columns = np.triu_indices(len(maps.pairs), k=1)
-    even = [_mean(alike.uniform) for alike in (maps, outputs)]
-    return HeadsByPair(rows, columns, maps.pairs[rows, columns], outputs.pairs[rows, columns], *even)
+    is_there = maps.is_defined & outputs.is_defined
+    rows, columns = np.nonzero(np.triu(np.logical_and.outer(is_there, is_there), k=1))
+    even = [_mean(alike.uniform[is_there]) for alike in (maps, outputs)]
+    left_out = tuple(np.flatnonzero(~is_there).tolist())
+    reason = maps.reason or outputs.reason
+    return HeadsByPair(
+        rows, columns, maps.pairs[rows, columns], outputs.pairs[rows, columns], *even, left_out=left_out, reason=reason
+    )
 
 
 def _mean(values: Float[np.ndarray, " head"]) -> float:

@@ -200,7 +200,7 @@ class Pruning:
     greedy
         Relative change with 0, 1, 2... heads removed in this order.
     smallest
-        The same in the order of how much each head writes, least first.
+        The same in the order of the lengths of what goes with each head, least first.
     random
         Root of the mean of the squared changes over all sets of as many heads.
     """
@@ -253,6 +253,16 @@ def _in_order(gram: HeadPairs, order: Int[np.ndarray, " head"]) -> Float[np.ndar
 
 
 def shares(made: Written) -> PerHead:
-    """Length of what each head writes over all queries, over the sum of these lengths; 0 where nothing is written."""
+    """Length of what each head writes over all queries, over the sum of these lengths; 0 where nothing is written.
+
+    Parameters
+    ----------
+    made
+        Of a layer, with nothing in a removed head's place: with the mean there, parts are only what differs from it.
+
+    References
+    ----------
+    Kobayashi et al. 2020, section 2 (the length of a written vector as what is contributed).
+    """
     lengths = np.sqrt(np.maximum(np.diagonal(made.total)[:-1], 0.0))
     return lengths / lengths.sum() if lengths.any() else lengths

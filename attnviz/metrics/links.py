@@ -14,8 +14,9 @@ from attnviz.core.trace import AttentionTrace
 from attnviz.metrics.viewing import PLAIN, View, viewed_rows
 
 MOST_LINKS = 2000
-DRAWN_SHARE, DRAWN_SHARE_OF_QUERY = 0.9, 0.95
-"""What part of all weights the links that are drawn are to hold, and what part of those of the chosen query."""
+DRAWN_SHARE, DRAWN_SHARE_OF_SEVERAL, DRAWN_SHARE_OF_QUERY = 0.9, 0.5, 0.95
+"""What part of all weights the links that are drawn are to hold: of one head, of several heads together, and of the
+chosen query."""
 
 
 class Placed(NamedTuple):
@@ -110,6 +111,16 @@ class Links:
     def uniform_share(self, count: int | None = None) -> float:
         """The same for as many strongest links of heads that are uniform over the allowed keys."""
         return uniform_share(self.allowed_keys, self.count if count is None else count)
+
+
+def drawn_share(heads: range) -> float:
+    """What part of all weights the links of these heads that are drawn are to hold: less of several, so that the
+    picture is not covered.
+
+    >>> drawn_share(range(3, 4)), drawn_share(range(12))
+    (0.9, 0.5)
+    """
+    return DRAWN_SHARE if len(heads) == 1 else DRAWN_SHARE_OF_SEVERAL
 
 
 def strongest_links(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -57,6 +58,10 @@ class Routes:
     passing: Float[np.ndarray, " link"]
     from_input: Float[np.ndarray, " token"]
 
+    def tokens(self, query: int) -> list[int]:
+        """The tokens on these links and the query, in order."""
+        return np.unique(np.concatenate([self.start, self.end, [query]])).tolist()
+
     @property
     def share(self) -> float:
         """Part of the query's rollout that all paths over these links hold together."""
@@ -95,20 +100,26 @@ def paths_by_strength(maps: Sequence[Matrix], query: int, residual: float = RESI
     best = [np.ones(len(mixed[0]))]
     for one in mixed:
         best.append((one * best[-1]).max(axis=1))
-    reach = [one * rest for one, rest in zip(mixed, best, strict=False)]
-    order = [np.argsort(-one, axis=1, kind="stable") for one in reach]
+
+    @cache
+    def ranked(layer: int, token: int) -> tuple[Int[np.ndarray, " token"], Float[np.ndarray, " token"]]:
+        """Tokens below one, the most promising first, and what they promise."""
+        reach = mixed[layer][token] * best[layer]
+        order = np.argsort(-reach, kind="stable")
+        return order, reach[order]
+
     waiting: list[tuple[float, int, tuple[int, ...], int, float]] = []
 
     def wait(tokens: tuple[int, ...], rank: int, share: float) -> None:
         layer, token = len(maps) - len(tokens), tokens[0]
-        if rank < len(best[0]) and (most := share * float(reach[layer][token, order[layer][token, rank]])) > 0:
+        if rank < len(best[0]) and (most := share * float(ranked(layer, token)[1][rank])) > 0:
             heapq.heappush(waiting, (-most, -len(tokens), tokens, rank, share))
 
     wait((query,), 0, 1.0)
     while waiting:
         _, _, tokens, rank, share = heapq.heappop(waiting)
         layer, token = len(maps) - len(tokens), tokens[0]
-        below = int(order[layer][token, rank])
+        below = int(ranked(layer, token)[0][rank])
         longer, product = (below, *tokens), share * float(mixed[layer][token, below])
         wait(tokens, rank + 1, share)
         if layer:

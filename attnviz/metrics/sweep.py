@@ -18,7 +18,7 @@ from attnviz.errors import AttnvizError
 from attnviz.metrics.baseline import mean_over_queries, uniform_rows
 from attnviz.metrics.ranks import effective_rank, numerical_rank
 from attnviz.metrics.similarity import cosine_of, products
-from attnviz.metrics.spectra import layer_spectra
+from attnviz.metrics.spectra import Spectra, layer_spectra
 from attnviz.registries import METRICS
 from attnviz.shapes import HeadPairs, PerHead, PerQuery, UniformPerQuery
 
@@ -40,9 +40,12 @@ class SweepPoint:
     score_rank, weight_rank
         Directions of scores and of weights that are more than rounding.
     score_effective_rank, weight_effective_rank, uniform_effective_rank
-        Effective rank of scores, of weights, and of the weights of a head uniform over the allowed keys.
+        Effective rank of scores, of weights, and of the weights of a head uniform over the allowed keys; that of
+        zeros counts as 0, as their rank does.
     entropy_share, uniform_entropy_share
-        Entropy as a share of the largest, and that of the uniform head.
+        Entropy as a share of the largest, and that of the uniform head, of the heads with a query that has two keys.
+    n_with_entropy
+        How many heads have such a query; the others have no part in these two means.
     mean_cosine
         Mean cosine of the maps over all pairs of heads; NaN for one head.
     n_pairs, n_alike_pairs
@@ -65,6 +68,7 @@ class SweepPoint:
     uniform_effective_rank: float
     entropy_share: float
     uniform_entropy_share: float
+    n_with_entropy: int
     mean_cosine: float
     n_pairs: int
     n_alike_pairs: int
@@ -165,6 +169,7 @@ def _point(config: AttentionConfig, n_heads: int, drawn: Projections) -> SweepPo
     trace = attend(asked, drawn)
     spectra = layer_spectra(trace)
     entropy, uniform, cosine = _looked_through(trace)
+    entropies = mean_over_queries(entropy)
     pairs = cosine[np.triu_indices(n_heads, k=1)]
     cost = attention_cost(asked.n_q, asked.n_k, asked.d_model, n_heads)
     origin = trace.origin
@@ -172,13 +177,14 @@ def _point(config: AttentionConfig, n_heads: int, drawn: Projections) -> SweepPo
         n_heads=n_heads,
         d_head=asked.d_head,
         rank_bound=min(asked.d_head, asked.n_q, asked.n_k),
-        score_rank=_mean_rank(numerical_rank(spectra.scores)),
-        weight_rank=_mean_rank(numerical_rank(spectra.weights)),
-        score_effective_rank=_mean(effective_rank(spectra.scores)),
-        weight_effective_rank=_mean(effective_rank(spectra.weights)),
-        uniform_effective_rank=_mean(effective_rank(spectra.uniform)),
-        entropy_share=_mean(mean_over_queries(entropy)),
+        score_rank=float(numerical_rank(spectra.scores).mean()),
+        weight_rank=float(numerical_rank(spectra.weights).mean()),
+        score_effective_rank=_mean_effective_rank(spectra.scores),
+        weight_effective_rank=_mean_effective_rank(spectra.weights),
+        uniform_effective_rank=_mean_effective_rank(spectra.uniform),
+        entropy_share=_mean(entropies),
         uniform_entropy_share=_mean(mean_over_queries(uniform)),
+        n_with_entropy=int((~np.isnan(entropies)).sum()),
         mean_cosine=float(pairs.mean()) if pairs.size else float("nan"),
         n_pairs=int(pairs.size),
         n_alike_pairs=int((pairs > ALIKE).sum()),
@@ -192,9 +198,9 @@ class TooManyWeightsError(AttnvizError):
     """A number of heads whose maps are too large to be compared."""
 
 
-def _mean_rank(ranks: PerHead) -> float:
-    """Mean over the heads that have a direction, which are those that have an effective rank; 0 where none has."""
-    return float(ranks[ranks > 0].mean()) if (ranks > 0).any() else 0.0
+def _mean_effective_rank(spectra: Spectra) -> float:
+    """Mean over all heads; zeros have 0 directions, as exp(−Σ p ln p) has no p there."""
+    return float(np.where(spectra.largest == 0, 0.0, effective_rank(spectra)).mean())
 
 
 def _mean(values: PerHead) -> float:

@@ -21,14 +21,15 @@ def without_two(made: Written) -> HeadPairs:
 
 @dataclass(frozen=True)
 class Takeover:
-    """How far one other head can do a removed head's work, if what it writes is multiplied by a factor.
+    """How far one other head can do a removed head's work, if what it writes is multiplied by a factor;
+    with the mean as stand-in what it writes less its mean.
 
     Attributes
     ----------
     head
         The other head.
     factor
-        What it writes is multiplied by; 1 leaves it as it is, and an equal head takes over with 2.
+        What goes with it is multiplied by; 1 leaves it as it is, and an equal head takes over with 2.
     left
         Relative change of the output that remains.
     """

@@ -1,4 +1,4 @@
-"""What all heads write together: whether they write with or against each other and what is never removed."""
+"""What goes with all heads together: whether its parts point with or against each other and what is never removed."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ class Together:
 
     @property
     def agreement(self) -> float:
-        """Length together over that at right angles: above 1 heads write alike, below 1 against each other.
+        """Length together over that at right angles: above 1 the parts are alike, below 1 against each other.
 
-        √heads where all write the same, 0 where they cancel out; NaN where no head writes anything.
+        √heads where all are the same, 0 where they cancel out; NaN where nothing goes with any head.
         """
         return self.heads / self.apart if self.apart else float("nan")
 
 
 def together(made: Written) -> Together:
-    """How what the heads write adds up to the output.
+    """How what goes with the heads adds up to the output.
 
     Notes
     -----
-    The output is S + r, S the sum of what the heads write and r what is never removed; all heads off change it by
+    The output is S + r, S the sum of what goes with the heads and r what is never removed; all heads off change it by
     |S| / |S + r|, which is 1 without r, and above 1 where r points against S.
 
     References

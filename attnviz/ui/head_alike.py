@@ -2,115 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pandas as pd
 import streamlit as st
 
-from attnviz.figures import alike_matrix, alike_words, head_map, pair_map, pair_words
+from attnviz.figures import alike_matrix, alike_words, head_map
 from attnviz.figures.head_map import MOST_LABELS
-from attnviz.figures.head_names import head_name, heads_of
 from attnviz.figures.redundancy import MOST_HEADS
 from attnviz.metrics.alike import Alike
-from attnviz.metrics.clustering import (
-    Plane,
-    Tree,
-    cut_of,
-    groups_below,
-    nearest,
-    plane_of,
-    tree_of,
-)
-from attnviz.metrics.contrast import HeadsByPair, by_pair
-from attnviz.picks import HeadAt
+from attnviz.metrics.clustering import Tree, nearest
 from attnviz.registries import SIMILARITIES
-from attnviz.registry import Entry, Spec
+from attnviz.registry import Entry
 from attnviz.scenario import Scenario
-from attnviz.ui import controls, head_difference, head_parts, progress, session, show
-from attnviz.ui.layer import Layer, Run, Shown
+from attnviz.ui import controls, head_difference, head_pairs, head_parts, session, show
+from attnviz.ui.head_scope import Scope, scope_of
+from attnviz.ui.layer import Shown
 from attnviz.ui.live import Words
 from attnviz.ui.sentences import inside_a_sentence
 
-MOST_WORK = 1 << 27
 N_NEAREST, IN_TABLE = 3, 2
 TEXT_FREE = "Weights"
-
-
-@dataclass(frozen=True)
-class Scope:
-    """The heads that are compared, numbered layer by layer.
-
-    Attributes
-    ----------
-    run
-        What they belong to, and where what is derived of them is kept.
-    layers
-        Their layers.
-    at, names
-        Where each is, and what it is called.
-    selected
-        The chosen one.
-    """
-
-    run: Run
-    layers: tuple[Layer, ...]
-    at: tuple[HeadAt, ...]
-    names: tuple[str, ...]
-    selected: int
-
-    @property
-    def is_cheap(self) -> bool:
-        """Whether every similarity may be computed for a table."""
-        trace = self.layers[0].trace
-        return len(self.at) ** 2 * trace.n_q * trace.n_k <= MOST_WORK
-
-    def alike(self, spec: Spec) -> Alike:
-        """A similarity of these heads."""
-        return progress.alike(self.run, self.layers, spec)
-
-    def tree(self, spec: Spec) -> Tree | None:
-        """The tree of these heads; None where they are too many for one."""
-        if len(self.at) > MOST_HEADS:
-            return None
-        return self.run.kept.once(
-            ("tree", spec, len(self.layers), self.at[0]), lambda: tree_of(self.alike(spec).distances)
-        )
-
-    def cut(self, spec: Spec) -> float:
-        """Below which distance these heads are a group."""
-        return cut_of(self.alike(spec).distances)
-
-    def plane(self, spec: Spec) -> Plane:
-        """These heads as points."""
-        name = ("plane", spec, len(self.layers), self.at[0])
-        return self.run.kept.once(name, lambda: plane_of(self.alike(spec).distances))
-
-    def pairs(self) -> tuple[HeadsByPair, list[dict[str, int]]]:
-        """Every pair of these heads by its maps and its outputs, and what a click on it sets."""
-
-        def make() -> tuple[HeadsByPair, list[dict[str, int]]]:
-            found = by_pair(*(self.alike(SIMILARITIES[name].spec()) for name in ("cosine", "linear_cka")))
-            heads = [(self.at[first], self.at[second]) for first, second in zip(found.first, found.second, strict=True)]
-            is_one = len(self.run.layers) == 1
-            return found, [
-                {"head": one.head, "other": other.head}
-                | ({} if is_one else {"layer": one.layer, "other_layer": other.layer})
-                for one, other in heads
-            ]
-
-        return self.run.kept.once(("pairs", len(self.layers), self.at[0]), make)
-
-
-def scope_of(scenario: Scenario, shown: Shown, head: int) -> Scope:
-    """The heads of the layer on screen, or of all layers."""
-    if scenario.scope == "layer" or shown.count == 1:
-        layer = shown.layer
-        names = tuple(f"{place} {role}".rstrip() for place, role in enumerate(layer.roles))
-        at = tuple(HeadAt(shown.index, place) for place in range(layer.trace.n_heads))
-        return Scope(shown.run, (layer,), at, names, head)
-    at = tuple(heads_of([layer.trace.n_heads for layer in shown.run.layers]))
-    names = tuple(head_name(one, shown.count) for one in at)
-    return Scope(shown.run, shown.run.layers, at, names, at.index(HeadAt(shown.index, head)))
 
 
 def alike(scenario: Scenario, shown: Shown, head: int) -> None:
@@ -132,7 +42,7 @@ def alike(scenario: Scenario, shown: Shown, head: int) -> None:
         near = nearest(scope.alike(scenario.similarity).distances, scope.selected, 1)
         head_difference.difference(scenario, shown, head, scope.at[near[0].head] if near else None)
     with right:
-        _pairs(scenario, scope)
+        head_pairs.pairs(scenario, scope)
     _nearest(scenario, scope)
 
 
@@ -145,15 +55,14 @@ def _entry(scenario: Scenario) -> tuple[Entry[..., Alike], str]:
 def _matrix(scenario: Scenario, scope: Scope) -> None:
     spec = scenario.similarity
     entry, what = _entry(scenario)
-    found, tree = scope.alike(spec), scope.tree(spec)
-    groups = None if tree is None else groups_below(tree, scope.cut(spec))
+    found, tree, groups = scope.alike(spec), scope.tree(spec), scope.groups(spec)
     answer = alike_words.alike_answer(found, groups, scope.names, what, entry.unit)
     if _is_too_short(scenario, scope):
         answer = alike_words.TOO_SHORT
     unit = f", in {entry.unit}" if entry.unit else ""
     joined = (
         " Heads are in the order of the tree on the right: two groups join at their mean distance, from 0 at its left "
-        "(average linkage; the dotted line is at half of the mean over all pairs)."
+        "(average linkage; the dotted line is at half of the mean over all pairs; letters are those of the map)."
         if tree is not None
         else f" Of more than {MOST_HEADS} heads the block of the chosen one is shown, without a tree."
     )
@@ -167,17 +76,25 @@ def _matrix(scenario: Scenario, scope: Scope) -> None:
             value=what,
             unit=entry.unit,
             cut=scope.cut(spec),
+            groups=groups,
         ),
         key="alike_matrix",
         words=Words(
             "Which heads do the same?",
             answer,
-            f"{entry.summary} {entry.label} = {entry.formula}{unit}. Source: {entry.source}.{joined} "
-            "Click a row to choose its head.",
+            f"{entry.summary} {entry.label} = {entry.formula}{unit}. Source: {entry.source}.{joined}"
+            f"{_undefined(found)} Click a row to choose its head.",
             alike_words.alike_alt(found, tree, what),
         ),
         on_click=session.row_setter("alike_matrix", _choices(scope, tree)),
     )
+
+
+def _undefined(found: Alike) -> str:
+    """How heads without a value are drawn."""
+    if found.is_defined.all():
+        return ""
+    return " Heads without a value count as the same as each other and as unlike every other."
 
 
 def _is_too_short(scenario: Scenario, scope: Scope) -> bool:
@@ -195,20 +112,20 @@ def _choices(scope: Scope, tree: Tree | None) -> list[dict[str, int]]:
 def _map(scenario: Scenario, scope: Scope) -> None:
     spec = scenario.similarity
     entry, what = _entry(scenario)
-    tree = scope.tree(spec)
-    if tree is None:
+    groups = scope.groups(spec)
+    if groups is None:
         return
-    plane = scope.plane(spec)
-    near = [one.head for one in nearest(scope.alike(spec).distances, scope.selected, N_NEAREST)]
+    found, plane = scope.alike(spec), scope.plane(spec)
+    near = found.like(scope.selected, N_NEAREST)
     labelled = range(len(scope.at)) if len(scope.at) <= MOST_LABELS else [scope.selected, *near]
-    answer = alike_words.map_answer(plane, scope.names, near, scope.selected)
+    answer = alike_words.map_answer(plane, groups, scope.names, near, scope.selected)
     if _is_too_short(scenario, scope):
         answer = alike_words.TOO_SHORT
     distance = what if entry.unit else f"1 − {what}"
     show.figure(
         head_map(
             plane,
-            groups_below(tree, scope.cut(spec)),
+            groups,
             [name.split(" ")[0] for name in scope.names],
             selected=scope.selected,
             labelled=labelled,
@@ -219,8 +136,8 @@ def _map(scenario: Scenario, scope: Scope) -> None:
             "Which heads are near each other?",
             answer,
             f"Distance = {distance}, as near as a plane can show it (classical scaling; Torgerson 1952). Colours: "
-            "groups below the dotted line of the tree. Where there is no room for a name, point at the dot. Click a "
-            "dot to choose its head.",
+            f"groups below the dotted line of the tree.{_undefined(found)} Where there is no room for a name, point at "
+            "the dot. Click a dot to choose its head.",
             alike_words.map_alt(plane, scope.names, scope.selected),
         ),
         on_click=session.row_setter("head_map", _choices(scope, None)),
@@ -236,49 +153,26 @@ def _nearest(scenario: Scenario, scope: Scope) -> None:
     rows: list[dict[str, object]] = []
     for entry in entries:
         found = scope.alike(scenario.similarity if entry is chosen else entry.spec())
-        near = [one.head for one in nearest(found.distances, scope.selected, N_NEAREST)]
+        near = found.like(scope.selected, IN_TABLE)
         rows.append(
             {
                 "similarity": f"{entry.label} ({entry.unit})" if entry.unit else entry.label,
-                "nearest": ", ".join(scope.names[head].split(" ")[0] for head in near[:IN_TABLE]),
-                "value": float(found.pairs[scope.selected, near[0]]),
+                "nearest": ", ".join(scope.names[head].split(" ")[0] for head in near) or "none",
+                "value": found.value_of_nearest(scope.selected),
                 "baseline": float(found.uniform[scope.selected]),
             }
         )
     frame = pd.DataFrame(rows)
     left = "" if scope.is_cheap else " With as many weights as here only the chosen similarity is computed."
+    has_none = any(row["nearest"] == "none" for row in rows)
+    none = " None: no head has anything in common with it, or it has no value." if has_none else ""
     show.table(
         frame,
         slice(0, len(frame)),
         title=f"What is most like head {scope.names[scope.selected].split(' ')[0]}?",
         caption="Value: of the nearest one. Baseline: with a head that is uniform over the allowed keys; of outputs, "
-        f"with its own in random order; of weights, with random subspaces.{left}",
+        f"with its own in random order; of weights, with random subspaces.{none}{left}",
         labels={"similarity": "Similarity", "nearest": "Nearest", "value": "Value", "baseline": "Baseline"},
         file_name="attnviz-nearest-heads.csv",
         strong=entries.index(chosen),
-    )
-
-
-def _pairs(scenario: Scenario, scope: Scope) -> None:
-    """Every pair of heads by how alike they look and how alike they write."""
-    trace = scope.layers[0].trace
-    if not scope.is_cheap or len(scope.at) < 2 or min(trace.n_q, trace.n_k) < 2:
-        return
-    pairs, choices = scope.pairs()
-    click = "head" if scenario.beside else "head, and the other one beside it"
-    show.figure(
-        pair_map(pairs, scope.at, selected=scope.selected, has_layers=len(scope.run.layers) > 1),
-        key="pair_map",
-        words=Words(
-            "Do heads that look alike write the same?",
-            pair_words.pair_answer(pairs, scope.names),
-            "A dot for each pair: to the right they look at the same keys (cosine of maps; Bian et al. 2021), at the "
-            "top what they take from the values tells the same queries apart (linear CKA; Kornblith et al. 2019). "
-            "Dotted: the baselines, as means over the heads: the cosine with a head that is uniform over the allowed "
-            "keys, and the CKA of a head's output with the same in random order. A and B: the pairs whose two ranks "
-            "differ most; rank correlation: Spearman 1904. "
-            f"Click a dot to choose its first {click}.",
-            pair_words.pair_alt(pairs),
-        ),
-        on_click=session.row_setter("pair_map", choices),
     )

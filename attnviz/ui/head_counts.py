@@ -41,9 +41,9 @@ def number(scenario: Scenario, shown: Shown, head: int) -> None:
         frame,
         slice(None),
         title="Every number of heads in numbers",
-        caption=f"{sweep_words.caption(found, config.projections, config.n_q, config.n_k)} Means over the heads; "
-        "“uniform”: a head uniform over the allowed keys. Parameters (W_Q, W_K, W_V, W_O) and operations stay, the "
-        "memory of the weights grows.",
+        caption=f"{sweep_words.caption(found, config.projections, config.n_q, config.n_k)} Means over all heads"
+        f"{sweep_words.without_entropy(found)}; a head whose scores are all 0 has rank 0. “uniform”: a head uniform "
+        "over the allowed keys. Parameters (W_Q, W_K, W_V, W_O) and operations stay, the memory of the weights grows.",
         labels=labels,
         file_name="attnviz-number-of-heads.csv",
         strong=counts.index(config.n_heads) if config.n_heads in counts else -1,
@@ -87,7 +87,8 @@ def _directions(found: Sweep, present: int, cut: str) -> None:
         words=Words(
             "How many directions does each head have?",
             sweep_words.rank_answer(found),
-            "Effective rank exp(−Σ p ln p), p = σ / Σ σ, mean over the heads (Roy & Vetterli 2007, section 2). Limit "
+            "Effective rank exp(−Σ p ln p), p = σ / Σ σ, 0 for a head of zeros, mean over all heads (Roy & Vetterli "
+            f"2007, section 2).{sweep_words.below_the_axis(found)} Limit "
             f"of the scores: d_head, or the number of tokens (Bhojanapalli et al. 2020, section 3).{cut}",
             sweep_words.alt(found, "Effective rank of the scores", scores.tolist()),
         ),
@@ -97,6 +98,9 @@ def _directions(found: Sweep, present: int, cut: str) -> None:
 def _sharpness(found: Sweep, present: int, cut: str) -> None:
     entry = METRICS["normalised_entropy"]
     values, uniform = (_values(found, name) for name in ("entropy_share", "uniform_entropy_share"))
+    if np.isnan(values).all():
+        show.sentence(sweep_words.entropy_answer(found))
+        return
     show.figure(
         sweep_lines(
             [point.n_heads for point in found.points],
@@ -108,7 +112,8 @@ def _sharpness(found: Sweep, present: int, cut: str) -> None:
         words=Words(
             "How broadly does each head look?",
             sweep_words.entropy_answer(found),
-            f"{entry.label}: {entry.formula}, mean over queries and heads. Source: {entry.source}.{cut}",
+            f"{entry.label}: {entry.formula}, mean over the queries with two keys or more and over the "
+            f"heads{sweep_words.without_entropy(found)}. Source: {entry.source}.{cut}",
             sweep_words.alt(found, "Entropy as a share of the largest", values.tolist()),
         ),
     )

@@ -148,8 +148,9 @@ def _picture(scenario: Scenario, shown: Shown, head: int, other: Other) -> None:
             if other.setting
             else f"What does {one} do differently from {two}?",
             f"{other.apart} {answer}".strip(),
-            f"difference = weight of {one} − weight of {two}; white where they give the same.{masks} On other keys: "
-            f"half of Σ |difference| of a row, the mean over the queries (total variation distance).{pooled}",
+            f"difference = weight of {one} − weight of {two}; without colour where they give the same.{masks} "
+            "On other keys: half of Σ |difference| of a row, the mean over the queries (total variation distance)."
+            f"{pooled}",
             alike_words.difference_alt(found, other.names),
         ),
         on_click=session.click_setter("difference"),

@@ -53,7 +53,8 @@ def _one_layer(scenario: Scenario, layer: Layer, *, head: int, query: int) -> No
     with right:
         _costs(scenario, layer)
         tokens = layer.trace.query_tokens
-        show.sentence(f"{gate_words.query_words(found, query, tokens)} {gate_words.tokens_words(found, tokens)}")
+        said = (gate_words.query_words(found, query, tokens), gate_words.tokens_words(found, tokens))
+        show.sentence(" ".join(words for words in said if words))
 
 
 def _tokens(scenario: Scenario, layer: Layer, found: Adaptive, *, head: int, query: int) -> None:

@@ -22,7 +22,6 @@ from attnviz.ui.layer import Run, Shown
 from attnviz.ui.live import Words
 
 LONGEST_ROLLOUT = 512
-LONGEST_PATHS = 40
 NAMES = {"lines": "Lines", "rollout": "Rollout", "flow": "Flow"}
 DRAWN = {"head": "Chosen head", "all": "All heads"}
 
@@ -96,9 +95,6 @@ def rolled_out(scenario: Scenario, shown: Shown, query: int) -> None:
 def _paths(shown: Shown, used: tuple[MeanMaps, ...], query: int) -> None:
     """The strongest paths from the input to the chosen query, below the rollout that they add up to."""
     tokens, n_layers = shown.layer.trace.query_tokens, len(used)
-    if len(tokens) > LONGEST_PATHS:
-        show.sentence(path_words.too_many_tokens(len(tokens), LONGEST_PATHS))
-        return
     routes, uniform = shown.run.kept.once(
         ("paths", shown.index, query),
         lambda: (
@@ -112,8 +108,8 @@ def _paths(shown: Shown, used: tuple[MeanMaps, ...], query: int) -> None:
         words=Words(
             path_words.paths_question(query, tokens),
             path_words.paths_answer(routes, uniform, query, tokens),
-            path_words.paths_caption(),
-            path_words.paths_alt(routes, n_layers, tokens),
+            path_words.paths_caption(len(routes.tokens(query)), len(tokens)),
+            path_words.paths_alt(routes, query, n_layers, tokens),
         ),
         on_click=session.click_setter("rollout_paths"),
     )

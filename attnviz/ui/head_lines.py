@@ -10,7 +10,7 @@ from attnviz.core.trace import AttentionTrace
 from attnviz.figures import attention_lines, line_words, viewing_words
 from attnviz.figures.grid import heads_shown
 from attnviz.figures.labels import short, visible
-from attnviz.metrics.links import DRAWN_SHARE, DRAWN_SHARE_OF_QUERY, Links, strongest_links
+from attnviz.metrics.links import DRAWN_SHARE_OF_QUERY, Links, drawn_share, strongest_links
 from attnviz.metrics.viewing import PLAIN, View
 from attnviz.scenario import Scenario
 from attnviz.ui import progress, session, show, viewing
@@ -27,7 +27,7 @@ def lines(scenario: Scenario, shown: Shown, head: int, query: int) -> None:
     trace = layer.trace
     heads = range(head, head + 1) if scenario.drawn == "head" else heads_shown(head, trace.n_heads)
     view = (viewing.view_of(scenario, trace.n_k) or PLAIN).of_weights
-    links = progress.links(layer, heads, view).holding(DRAWN_SHARE)
+    links = progress.links(layer, heads, view).holding(drawn_share(heads))
     rows = range(query, query + 1)
     of_query = layer.kept.once(
         ("links", heads, view, query),

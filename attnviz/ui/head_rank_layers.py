@@ -49,7 +49,14 @@ def _spectra(shown: Shown) -> list[LayerSpectra]:
 def _before(scenario: Scenario, shown: Shown, head: int, ranks: ByLayer) -> None:
     most, most_name = limit(shown.layer)
     show.figure(
-        layer_map(ranks, None, selected=HeadAt(shown.index, head), name="directions", scale=scenario.scale),
+        layer_map(
+            ranks,
+            None,
+            selected=HeadAt(shown.index, head),
+            name="directions",
+            scale=scenario.scale,
+            beside_uniform=True,
+        ),
         key="ranks_before",
         words=Words(
             "How many directions before the softmax?",

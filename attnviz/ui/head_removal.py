@@ -27,6 +27,7 @@ from attnviz.numbers import THIN_SPACE, percent
 from attnviz.picks import HeadAt
 from attnviz.scenario import Scenario
 from attnviz.shapes import PerHead
+from attnviz.tables import role_names
 from attnviz.ui import compute, controls, head_switches, panels, progress, sentences, session, show
 from attnviz.ui.layer import Layer, Shown
 from attnviz.ui.live import Words
@@ -63,7 +64,7 @@ def removal(scenario: Scenario, shown: Shown, head: int) -> None:
     _switched_off(scenario, shown, intact)
     if scenario.input == "trained":
         _in_the_model(scenario, shown, intact, head)
-    _table(found, layer, head)
+    _table(found, layer, head, stand_in)
 
 
 def removed(layer: Layer, stand_in: str) -> Removed:
@@ -88,6 +89,7 @@ def written_by(layer: Layer, stand_in: str = "zero") -> Written:
 def _alone(found: Removed, shown: Shown, head: int, stand_in: str) -> None:
     roles, off = shown.layer.roles, shown.layer.trace.removed
     instead, equal = removal_words.STAND_INS[stand_in], removal_words.equal_heads(together(found.made), len(roles))
+    part = removal_words.PARTS[stand_in]
     show.figure(
         removal_bars(
             found.changes,
@@ -101,8 +103,9 @@ def _alone(found: Removed, shown: Shown, head: int, stand_in: str) -> None:
             "What changes without a head?",
             removal_words.removal_answer(found.changes, equal, roles),
             f"Each head removed alone, {instead} instead: ‖output without it − output‖ / ‖output‖ over all queries, "
-            "in % (Michel et al. 2019, section 3.2). Dotted: ‖Σp_h‖ / ‖output‖ / √heads, for heads of equal length at "
-            "right angles that together are as long as what goes with these, Σp_h. "
+            f"in % (Michel et al. 2019, section 3.2). Dotted: ‖Σ{part}‖ / ‖output‖ / √heads, for heads of equal length "
+            f"at right angles that together are as long as what goes with these, Σ{part}: of each head "
+            f"{removal_words.WHAT_GOES[stand_in]}. "
             f"Click a {'bar' if len(roles) <= MOST_BARS else 'point'} to choose its head.",
             removal_words.removal_alt(found.changes, roles),
         ),
@@ -117,7 +120,7 @@ def _one_by_one(found: Removed, layer: Layer, stand_in: str) -> None:
     why = (
         "The output counts with its bias b_O, which no head takes with it." if has_bias else "",
         removal_words.above_words(order),
-        removal_words.agreement_words(whole, layer.trace.n_heads),
+        removal_words.agreement_words(whole, layer.trace.n_heads, stand_in),
     )
     show.figure(
         pruning_lines(order),
@@ -126,8 +129,9 @@ def _one_by_one(found: Removed, layer: Layer, stand_in: str) -> None:
             "How many heads can go?",
             " ".join(filter(None, (removal_words.pruning_answer(order), ends))),
             "‖output without them − output‖ / ‖output‖ in %; each step removes the head whose absence changes the "
-            "output least. “shortest first”: by ‖p_h‖, the length of what it writes; “at random”: root of the mean "
-            "square over all sets of as many heads (pruning: Michel et al. 2019, section 4). "
+            f"output least. “shortest first”: by ‖{removal_words.PARTS[stand_in]}‖, the length of "
+            f"{removal_words.WHAT_GOES[stand_in]}; “at random”: root of the mean square over all sets of as many heads "
+            "(pruning: Michel et al. 2019, section 4). "
             f"{' '.join(filter(None, why))} Click a point of “least change first” to choose the head that goes there.",
             removal_words.pruning_alt(order),
         ),
@@ -205,13 +209,13 @@ def _in_the_model(scenario: Scenario, shown: Shown, intact: Shown, head: int) ->
     )
 
 
-def _table(found: Removed, layer: Layer, head: int) -> None:
+def _table(found: Removed, layer: Layer, head: int, stand_in: str) -> None:
     n_heads = layer.trace.n_heads
     others = [takeover(found.made, one) for one in range(n_heads)]
     columns: dict[str, object] = {
         "head": range(n_heads),
-        "role": layer.roles,
-        "written_share": 100 * shares(found.made),
+        "role": role_names(layer.roles),
+        "written_share": 100 * shares(written_by(layer)),
         "change_percent": 100 * found.changes,
         "output_cosine": [change.cosine for change in found.alone],
         "taken_over_by_head": [pd.NA if other is None else other.head for other in others],
@@ -220,13 +224,15 @@ def _table(found: Removed, layer: Layer, head: int) -> None:
     }
     frame = pd.DataFrame({name: values for name, values in columns.items() if name != "role" or any(layer.roles)})
     rows, note = panels.heads_in_table(head, n_heads)
-    words = removal_words.takeover_words(others[head], head, float(found.changes[head]))
+    words = removal_words.takeover_words(others[head], head, float(found.changes[head]), stand_in)
     show.table(
         frame,
         rows,
         title="Each head removed alone",
-        caption=f"{words} Cosine: of the outputs before and after, mean over the queries. Taken over by: the other "
-        f"head that leaves least with what it writes multiplied by the factor (least squares).{note}",
+        caption=f"{words} Share: ‖p_h‖ / Σ‖p_h‖ over all queries, p_h all that head h writes, whatever takes its place "
+        f"(Kobayashi et al. 2020, section 2); even: {percent(1 / n_heads)}. Cosine: of the outputs before and after, "
+        "mean over the queries. Taken over by: the other head that leaves least with "
+        f"{removal_words.WHAT_GOES[stand_in]} multiplied by the factor (least squares).{note}",
         labels={
             "head": "Head",
             "role": layer.role_title,

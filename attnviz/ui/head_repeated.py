@@ -30,18 +30,29 @@ def ways(scenario: Scenario, *, comes_again: bool, missing: str = NOTHING) -> No
     """
     twice, random = f"{scenario.text.strip()} {scenario.text.strip()}", random_words(scenario)
     choices: dict[str, str] = {}
-    if not comes_again and scenario.input != "vectors" and len(twice) <= MAX_CHARACTERS:
+    is_twice = _is_said_twice(scenario.text)
+    if not comes_again and not is_twice and scenario.input != "vectors" and len(twice) <= MAX_CHARACTERS:
         choices[TWICE] = twice
     if random and random != scenario.text:
         choices[RANDOM] = random
     if not comes_again and choices:
         show.sentence(missing)
-    elif not comes_again:
+    elif not comes_again and is_twice:
+        show.sentence(f"{missing} All words come again here: the mask forbids it.")
+    elif not comes_again and scenario.input == "vectors":
         show.sentence("No word comes again here. Choose a sentence in which one does.")
+    elif not comes_again:
+        show.sentence(f"{missing} Choose a shorter text, or one in which words come again.")
     if choices:
         with st.container(horizontal=True, gap="small"):
             for label, text in choices.items():
                 st.button(label, on_click=session.setter(text=text), help=HELP[label])
+
+
+def _is_said_twice(text: str) -> bool:
+    words = text.split()
+    half = len(words) // 2
+    return half > 0 and words[:half] == words[half:]
 
 
 def random_words(scenario: Scenario) -> str:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from attnviz.figures import role_layer_words, role_map, role_overview, role_words
 from attnviz.figures.grid import heads_shown
-from attnviz.metrics.roles import Role
+from attnviz.metrics.roles import TOO_SHORT, Role
 from attnviz.picks import HeadAt
 from attnviz.scenario import Scenario
 from attnviz.shapes import Tokens
@@ -16,7 +16,14 @@ from attnviz.ui.live import Words
 
 FILE = "attnviz-roles.csv"
 TITLE = "Why is it called that?"
-TOO_FEW = "Fewer than two queries have an earlier place of their own word to look at, so induction cannot be told."
+CAPTION = (
+    "How far on the way to each role: 0 no more than a head uniform over the allowed keys, 1 nothing else (broad: "
+    "share of the largest entropy). “Does not apply”: fewer than three queries may look at such a place; or own place "
+    "of a head that looks at its word elsewhere too, and same word of one that does not; or one word where the "
+    "favourite key is a parking place, and sink where it is a word and only the first place is one. Click a head to "
+    "choose it."
+)
+TOO_FEW = "Fewer than three queries have an earlier place of their own word to look at, so induction cannot be told."
 LABELS = {"head": "Head", "role": "Role", "evidence": "Evidence", "why_not": "Why not another"}
 
 
@@ -31,6 +38,9 @@ def roles(scenario: Scenario, shown: Shown, head: int) -> None:
 
 def _one_layer(scenario: Scenario, layer: Layer, head: int) -> None:
     found, tokens = layer.found_roles(), layer.trace.key_tokens
+    if _is_too_short(found):
+        show.sentence(role_words.roles_answer(found))
+        return
     heads = heads_shown(head, len(found))
     show.figure(
         role_map(found, heads, selected=head, scale=scenario.scale),
@@ -38,8 +48,7 @@ def _one_layer(scenario: Scenario, layer: Layer, head: int) -> None:
         words=Words(
             "What does each head do?",
             role_words.roles_answer(found),
-            "0: no more than a head uniform over the allowed keys; 1: nothing else (broad: share of the largest "
-            "entropy). Blank: the text has no such places. Click a head to choose it.",
+            CAPTION,
             role_words.roles_alt(found, heads),
         ),
         on_click=session.click_setter("role_map"),
@@ -61,6 +70,9 @@ def _all_layers(scenario: Scenario, shown: Shown, head: int) -> None:
     for layer in shown.run.layers:
         progress.survey(layer)
     found = [layer.found_roles() for layer in shown.run.layers]
+    if all(map(_is_too_short, found)):
+        show.sentence(role_layer_words.overview_answer(found))
+        return
     show.figure(
         role_overview(found, selected=HeadAt(shown.index, head)),
         key="role_overview",
@@ -101,12 +113,16 @@ def _reasons(found: tuple[Role, ...], tokens: Tokens) -> dict[str, list[str]]:
     }
 
 
+def _is_too_short(found: tuple[Role, ...]) -> bool:
+    return all(role.name == TOO_SHORT for role in found)
+
+
 def _repeated(scenario: Scenario, found: list[tuple[Role, ...]]) -> None:
-    """Whether a trained head goes on as before, and the way to a text in which that can be told."""
-    if scenario.input != "trained":
+    """Whether a head goes on as before, and the way to a text in which that can be told."""
+    if scenario.input == "vectors":
         return
     has_words = any(one.role == "induction" for heads in found for role in heads for one in role.evidence)
-    if scenario.text == head_repeated.random_words(scenario):
+    if scenario.text and scenario.text == head_repeated.random_words(scenario):
         show.sentence(role_layer_words.induction_answer(found))
     else:
         head_repeated.ways(scenario, comes_again=has_words, missing=TOO_FEW)

@@ -32,8 +32,20 @@ HEADINGS = {
     "layer": "Layer",
     "source": "Source",
 }
-WIDTHS = {"head": 52, "measure": 160, "value": 64, "baseline": 68}
-"""In pixels: these four fit beside each other on a phone."""
+WIDTHS = {
+    "head": 58,
+    "measure": 158,
+    "value": 62,
+    "baseline": 76,
+    "unit": 66,
+    "role": 118,
+    "layer": 62,
+    "source": 300,
+}
+"""In pixels, the same whatever the rows and with room for the arrow: a second click at the same place hits the same."""
+ON_A_PHONE = ("head", "measure", "value", "baseline")
+"""Columns that fit beside each other on a phone."""
+ARROWS = ("↑", "↓")
 ORDERS = {
     "number": ("smallest first", "largest first"),
     "place": ("first to last", "last to first"),
@@ -58,8 +70,8 @@ def table(scenario: Scenario, shown: Shown, _: int) -> None:
         column_config={
             name: st.column_config.NumberColumn(label, format="%.3g", width=WIDTHS[name])
             if name in NUMBERS
-            else st.column_config.Column(label, width=WIDTHS.get(name))
-            for name, label in HEADINGS.items()
+            else st.column_config.Column(label, width=WIDTHS[name])
+            for name, label in headings(scenario).items()
         },
         key=key,
         on_select=_sorter(key, scenario),
@@ -68,6 +80,16 @@ def table(scenario: Scenario, shown: Shown, _: int) -> None:
     with st.container(horizontal=True, gap="small"):
         _download("CSV", "text/csv", frame)
         _download("Parquet", "application/vnd.apache.parquet", frame)
+
+
+def headings(scenario: Scenario) -> dict[str, str]:
+    """What stands above each column: an arrow marks the one that is sorted by, up where values grow downwards.
+
+    >>> headings(Scenario(sort_by="value", is_descending=True))["value"]
+    'Value ↓'
+    """
+    arrow = ARROWS[scenario.is_descending]
+    return {name: f"{label} {arrow}" if name == scenario.sort_by else label for name, label in HEADINGS.items()}
 
 
 def _filters(scenario: Scenario, shown: Shown) -> bool:
@@ -131,8 +153,8 @@ def _said(scenario: Scenario, n_shown: int, n_rows: int) -> str:
     order = ORDERS[KINDS.get(scenario.sort_by, "word")][scenario.is_descending]
     return (
         f"{which}: the mean of each measure over the queries, beside a head that is uniform over the allowed keys. "
-        f"Sorted by {HEADINGS[scenario.sort_by].lower()}, {order}: click a heading to sort by it, again to turn the "
-        "order round."
+        f"Sorted by {HEADINGS[scenario.sort_by].lower()}, {order}: click the name of a column to sort by it, "
+        "again to turn the order round."
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from attnviz.cost import attention_cost
 from attnviz.figures import removal_words
 from attnviz.figures.head_names import head_name
+from attnviz.link import is_ignored
 from attnviz.metrics.gated import change_of_output
 from attnviz.numbers import counted, duration, scaled
 from attnviz.picks import HeadAt
@@ -20,13 +21,20 @@ MOST_NAMED = 8
 
 
 def ignored(problems: Sequence[str]) -> str:
-    """The parts of a link that were ignored, by name and then with the reason for each, as Markdown.
+    """The parts of a link that were ignored, then those shown with another value: names and reasons, as Markdown.
 
     >>> ignored(["`seed` must be a number; got seed=x. Try 0."])
     'Ignored in this link&#58; seed. `seed` must be a number; got seed=x. Try 0.'
     """
+    left_out = [problem for problem in problems if is_ignored(problem)]
+    changed = [problem for problem in problems if not is_ignored(problem)]
+    said = [_told("Ignored", left_out), _told("Changed", changed)]
+    return marked(" ".join(words for words in said if words))
+
+
+def _told(what: str, problems: Sequence[str]) -> str:
     names = dict.fromkeys(name for problem in problems for name in re.findall(r"`([^`]*)`", problem)[:1])
-    return marked(f"Ignored in this link: {', '.join(names)}. {' '.join(problems)}")
+    return f"{what} in this link: {', '.join(names)}. {' '.join(problems)}" if problems else ""
 
 
 def inside_a_sentence(label: str) -> str:
@@ -66,8 +74,16 @@ def setting(scenario: Scenario, shown: Shown) -> str:
     tokens = counted(trace.n_k, "key") if other else counted(trace.n_k, "token")
     return (
         f"{where}{counted(trace.n_heads, 'head')} of {counted(trace.d_head, 'dimension')} {over}{tokens}, "
-        f"{', '.join(words)}: {operations}, {time}.{_without(shown)}"
+        f"{', '.join(words)}: {operations}, {time}.{_alone(shown, is_cross=other)}{_without(shown)}"
     )
+
+
+def _alone(shown: Shown, *, is_cross: bool) -> str:
+    """Why one token tells nothing of its heads; empty for more of them, and where a sink takes a part."""
+    trace = shown.layer.trace
+    if trace.n_k > 1 or is_cross or trace.sinks is not None:
+        return ""
+    return " One token can only attend to itself, so heads cannot be told apart by where they look."
 
 
 def _without(shown: Shown) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from attnviz.errors import broken_rule
+from attnviz.errors import broken_rule, offered
 from attnviz.scenario import STAGES, Scenario
 from attnviz.steps import Focus, labels_of
 from attnviz.ui import session
@@ -25,7 +25,7 @@ def chosen_stage(scenario: Scenario, focus: Focus) -> str:
     labels = labels_of(focus)
     names = list(labels)
     place = names.index(nearest(scenario.stage, names))
-    rule = f"must be one of {', '.join(names)} in this setting"
+    rule = f"must be one of {offered(names)} in this setting"
     way_out = f"Shown with stage={names[place]}."
     session.use_instead("stage", names[place], broken_rule("stage", rule, f"stage={scenario.stage}", way_out))
     numbered = {name: f"{number} {labels[name]}" for number, name in enumerate(names, start=1)}

@@ -26,19 +26,19 @@ def test_a_click_on_a_pair_compares_its_two_heads(server: str, open_page: Callab
     before = drawn(page, "pair_map")
 
     dots = pairs.locator(".scatterlayer .trace").nth(1).locator(".point")
-    assert dots.count() == 28
+    assert dots.count() == 21, "head 5 writes the same for every query"
     marked = pairs.locator(".scatterlayer .trace").nth(3).locator(".point").first.bounding_box()
     assert marked is not None
     page.mouse.move(marked["x"] + marked["width"] / 2, marked["y"] + marked["height"] / 2)
-    expect(pairs.locator(".hoverlayer")).to_contain_text("heads 4 and 5")
+    expect(pairs.locator(".hoverlayer")).to_contain_text("heads 1 and 3")
     page.mouse.click(marked["x"] + marked["width"] / 2, marked["y"] + marked["height"] / 2)
 
-    page.wait_for_url("**other=5*")
+    page.wait_for_url("**other=3*")
     drawn_again(page, "pair_map", before)
     settled(page)
-    assert "head=4" in page.url
+    assert "head=1" in page.url
     title = page.locator("[data-figure='difference'] h3")
-    expect(title).to_have_text("What does head 4 do differently from head 5?")
+    expect(title).to_have_text("What does head 1 do differently from head 3?")
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES)

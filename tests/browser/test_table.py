@@ -52,6 +52,30 @@ def test_a_click_on_a_heading_sorts_and_a_new_browser_gets_the_same_table(
     expect(other.get_by_text("Sorted by value, smallest first")).to_be_visible()
 
 
+@pytest.mark.parametrize("column", ["measure", "value", "baseline", "unit", "role"])
+def test_a_second_click_at_the_same_place_turns_the_order_round(
+    column: str, server: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(f"{server}/heads?heads_view=table", waits=False)
+    table = page.get_by_test_id("stDataFrame")
+    expect(table.locator("canvas").first).to_be_visible()
+    page.wait_for_timeout(800)
+    table.scroll_into_view_if_needed()
+    box = table.bounding_box()
+    assert box is not None
+    spare = (box["width"] - sum(head_table.WIDTHS.values())) / len(head_table.WIDTHS)
+    before = list(head_table.WIDTHS)[: list(head_table.WIDTHS).index(column)]
+    place = box["x"] + sum(head_table.WIDTHS[name] + spare for name in before) + 20, box["y"] + 17
+    largest_first = column in ("value", "baseline")
+
+    page.mouse.move(*place)
+    for is_descending in (largest_first, not largest_first, largest_first):
+        page.wait_for_timeout(800)
+        page.mouse.click(*place, delay=60)
+        ending = f"sort_by={column}" + ("&is_descending=1" if is_descending else "")
+        expect(page).to_have_url(re.compile(rf"{re.escape(ending)}$"))
+
+
 def test_on_a_phone_head_measure_value_and_baseline_fit_beside_each_other(
     server: str, open_page: Callable[..., Page]
 ) -> None:
@@ -60,4 +84,4 @@ def test_on_a_phone_head_measure_value_and_baseline_fit_beside_each_other(
     box = page.get_by_test_id("stDataFrame").bounding_box()
 
     assert box is not None
-    assert sum(head_table.WIDTHS.values()) < box["width"] <= PHONE["width"]
+    assert sum(head_table.WIDTHS[name] for name in head_table.ON_A_PHONE) < box["width"] <= PHONE["width"]

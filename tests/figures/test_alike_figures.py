@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from attnviz.figures import alike_matrix, alike_words, difference_map, head_map
+from attnviz.figures.group_words import group_answer, letters
 from attnviz.figures.head_map import placed_labels
 from attnviz.figures.theme import LIGHT, SINGLE_HUE
 from attnviz.metrics.alike import Alike
@@ -101,7 +102,7 @@ def test_the_map_has_a_point_for_each_head_on_axes_of_one_scale() -> None:
     for points, axis in zip(plane.points.T, (picture.layout.xaxis, picture.layout.yaxis), strict=True):
         assert axis.range[0] < points.min() <= points.max() < axis.range[1]
     colours = list(by_name["heads"].marker.color)
-    assert colours[0] == colours[2] == by_name["group of 2"].marker.color
+    assert colours[0] == colours[2] == by_name["A: 2 heads"].marker.color
     assert colours[1] == by_name["alone"].marker.color == LIGHT.muted
     assert (by_name["head 2"].x[0], by_name["head 2"].marker.color) == (np.float32(plane.points[2, 0]), LIGHT.accent)
     assert by_name["heads"].meta == {"click": "head"}
@@ -144,6 +145,92 @@ def test_words_above_the_matrix_end_where_the_baseline_does_and_name_both_ends_o
     (tree,) = [trace for trace in picture.data if trace.name == "tree"]
     np.testing.assert_allclose(words.x, [4.5, np.nanmin(tree.x), np.nanmax(tree.x)], rtol=1e-6)
     assert picture.layout.yaxis.range[1] < words.y[0] < -0.5
+
+
+def test_letters_of_groups_stand_at_the_middle_of_their_rows_before_the_tree() -> None:
+    groups = groups_below(TREE, 0.3)
+
+    picture = alike_matrix(
+        FOUND, TREE, NAMES, selected=1, scale=SINGLE_HUE, value="cosine of maps", cut=0.3, groups=groups
+    )
+
+    by_name = {trace.name: trace for trace in picture.data}
+    words, tree = by_name["words"], by_name["tree"]
+    assert (words.text[-1], words.textposition[-1]) == ("A", "middle center")
+    rows = [TREE.order.tolist().index(head) for head in (0, 2)]
+    assert words.y[-1] == np.mean(rows)
+    assert 4.5 < words.x[-1] < np.nanmin(tree.x)
+
+
+def test_heads_without_a_value_have_a_colour_of_their_own_in_the_matrix() -> None:
+    pairs = PAIRS.copy()
+    pairs[1] = pairs[:, 1] = np.nan
+    found = Alike(pairs, np.array([0.5, np.nan, 0.6]), reason="writes the same for every query")
+
+    picture = matrix(found, tree=tree_of(found.distances))
+
+    heatmap, row = picture.data[0], tree_of(found.distances).order.tolist().index(1)
+    assert (heatmap.z[row, [0, 1, 2, 4]] < 0).all()
+    assert (heatmap.z[:3, row] < 0).all()
+    assert np.isnan(heatmap.z[:, 3]).all(), "the gap has no colour"
+    assert (heatmap.z < 0).sum() == 6
+    assert heatmap.zmin < heatmap.z[row, 0]
+    assert heatmap.colorscale[0][1] == LIGHT.forbidden
+    assert heatmap.colorbar.ticktext == ("undefined", "0", "0.5", "1")
+    below = picture.layout.meta["cells"]["below"]
+    assert below == "undefined: one of the two writes the same for every query"
+    assert alike_words.alike_alt(found, None, "CKA") == "Matrix of CKA between 3 heads, from 0.900 to 1.00."
+    assert alike_words.alike_alt(Alike(np.full((2, 2), np.nan), np.ones(2)), None, "CKA") == (
+        "Matrix of CKA between 2 heads."
+    )
+
+
+def test_the_answer_leaves_out_and_names_heads_without_a_value() -> None:
+    pairs = PAIRS.copy()
+    pairs[1] = pairs[:, 1] = np.nan
+    found = Alike(pairs, np.full(3, np.nan), reason="writes the same for every query")
+
+    assert alike_words.alike_answer(found, None, NAMES, "CKA", "") == (
+        "Heads 0 (sink) and 2 are the most alike: CKA 0.900. All pairs: 0.900 on average. Head 1 writes the same for "
+        "every query: it has no CKA."
+    )
+    none = Alike(np.full((3, 3), np.nan), np.full(3, np.nan), reason="writes the same for every query")
+    assert alike_words.alike_answer(none, None, NAMES, "CKA", "") == (
+        "No two heads can be compared. Each of heads 0 (sink), 1 and 2 writes the same for every query: they have no "
+        "CKA."
+    )
+
+
+def test_heads_that_have_nothing_in_common_are_not_called_alike() -> None:
+    apart = Alike(np.eye(3), np.full(3, 0.125))
+
+    assert alike_words.alike_answer(apart, None, NAMES, "query-key overlap", "") == (
+        "No two heads have anything in common: the nearest have query-key overlap 0; with a head that knows nothing "
+        "they have 0.125. All pairs: 0 on average."
+    )
+    plane = plane_of(apart.distances)
+    assert alike_words.map_answer(plane, np.arange(3), NAMES, apart.like(0, 3), 0).startswith(
+        "Nearest to head 0 (sink): none has anything in common with it. Head 0 is in no group. The plane shows"
+    )
+
+
+def test_the_map_says_which_group_the_chosen_head_is_in_and_with_whom() -> None:
+    plane = plane_of(FOUND.distances)
+
+    said = alike_words.map_answer(plane, np.array([0, 1, 0]), NAMES, [0, 1], 2)
+
+    assert said.startswith("Nearest to head 2: 0 (sink), 1. Head 2 is in group A, with 0. The plane shows")
+
+
+def test_only_the_largest_groups_have_letters_and_a_long_list_is_counted() -> None:
+    sizes = [2, 3, 3, 3, 3, 3, 9]
+    groups = np.repeat(np.arange(7), sizes)
+    names = [str(head) for head in range(len(groups))]
+
+    assert letters(groups) == {1: "A", 2: "B", 3: "C", 4: "D", 5: "E", 6: "F"}
+    assert group_answer(groups, names, 0) == "Head 0 is in a smaller group, with 1."
+    assert group_answer(groups, names, 3) == "Head 3 is in group A, with 2 and 4."
+    assert group_answer(groups, names, 20) == "Head 20 is in group F, with 8 heads."
 
 
 def test_heads_at_one_place_share_a_label() -> None:
@@ -254,6 +341,8 @@ def test_the_difference_in_words_has_its_baseline_and_its_largest_cell() -> None
         f"Head 0 has 12.5{THIN_SPACE}% of its attention on other keys than head 1, and 25.0{THIN_SPACE}% on other keys "
         "than a uniform head. The largest difference: query 1 “<b>” gives key 0 “a” 0.250 more."
     )
+    even = alike_words.difference_answer(Moved(0.5, 1.5e-8, 1, 0, 0.25), trace, names)
+    assert f"and 0{THIN_SPACE}% on other keys than a uniform head." in even
     same = alike_words.difference_answer(Moved(0.0, 0.2, 0, 0, 0.0), trace, names)
     assert same == "No difference: head 0 and head 1 have the same weights."
     nothing = alike_words.difference_answer(Moved(np.nan, np.nan, 0, 0, 0.0), trace, names)

@@ -56,6 +56,12 @@ def test_heads_of_tokens_are_counted_in_words() -> None:
     )
 
 
+def test_of_one_token_alone_there_is_nothing_to_compare() -> None:
+    one = replace(UNEVEN, keeps=UNEVEN.keeps[:, :1], shares=UNEVEN.shares[:, :1])
+
+    assert gate_words.tokens_words(one, ("a",)) == ""
+
+
 def test_the_heads_of_one_query_are_named_with_their_shares_the_largest_first() -> None:
     assert plain(gate_words.query_words(UNEVEN, 2, TRACE.query_tokens)) == (
         "Query 2 “c” uses 1 head, together 75.0 % of what is written for it: 1 (75.0 %). Its output changes by 40.0 %."

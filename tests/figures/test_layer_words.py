@@ -54,24 +54,37 @@ def test_flow_is_said_beside_that_of_uniform_attention_and_the_rollout() -> None
     assert flow_answer([0.8, 0.4, 0.45], [1.0, 0.5, 0.45]) == (
         "From any one input token 40.0 % to 80.0 % of query 2 “sat” could come (with attention uniform over the "
         "allowed keys: 45.0 % to 100 %). Flow tells some tokens apart: for 1 of 3 tokens it is that of uniform "
-        "attention, to within 1 %. Furthest from uniform is token 0 “the”: 80.0 %; uniform: 100 %. Rollout, never more "
-        "than the flow, puts token 0 “the” first: 50.0 %; its flow: 80.0 %."
+        "attention, to within 1 % of that. Furthest from uniform, in percentage points, is token 0 “the”: 80.0 %; "
+        "uniform: 100 %. Rollout, never more than the flow, puts token 0 “the” first: 50.0 %; its flow: 80.0 %."
     )
 
 
 def test_flow_that_is_that_of_uniform_attention_is_said_to_tell_nothing_or_little() -> None:
     nothing = flow_answer([0.995, 1.0, 0.999], [1.0, 1.0, 1.0])
-    assert "Flow tells nothing here: for every token it is that of uniform attention, to within 1 %." in nothing
+    assert "Flow tells nothing here: for every token it is that of uniform attention, to within 1 % of that." in nothing
     assert "(with attention uniform over the allowed keys: 100 %)" in nothing
     assert "Furthest" not in nothing
     little = flow_answer([0.995, 1.0, 0.9], [1.0, 1.0, 1.0])
-    assert "Flow tells little here: for 2 of 3 tokens it is that of uniform attention, to within 1 %." in little
-    assert "Furthest from uniform is token 2 “sat”: 90.0 %; uniform: 100 %." in little
+    assert "Flow tells little here: for 2 of 3 tokens it is that of uniform attention, to within 1 % of that." in little
+    assert "Furthest from uniform, in percentage points, is token 2 “sat”: 90.0 %; uniform: 100 %." in little
     same = flow_answer([0.7, 0.705, 0.7], [1.0, 1.0, 1.0])
-    assert "Flow tells no token from another here: all are within 1 % of each other. Furthest" in same
+    assert "Flow tells no token from another here: the least is within 1 % of the largest. Furthest" in same
     apart = flow_answer([0.7, 0.8, 0.6], [1.0, 1.0, 1.0])
     assert "tells" not in apart
-    assert "Furthest from uniform is token 2 “sat”: 60.0 %" in apart
+    assert "Furthest from uniform, in percentage points, is token 2 “sat”: 60.0 %" in apart
+
+
+def test_small_flows_are_near_uniform_only_within_a_hundredth_of_it() -> None:
+    far = flow_answer([0.0302, 0.0370, 0.5], [0.0385, 0.0385, 0.5385])
+    assert "tells" not in far, "22, 4 and 7 % off, though two differ by less than a percentage point"
+    one = flow_answer([0.0302, 0.0382, 0.5], [0.0385, 0.0385, 0.5385])
+    assert "for 1 of 3 tokens it is that of uniform attention, to within 1 % of that." in one, "0.78 % off"
+    forbidden = flow_answer([0.0, 0.0, 1.0], [0.0, 0.0, 1.0])
+    assert "Flow tells nothing here: for every token it is that of uniform attention" in forbidden
+    apart = flow_answer([0.031, 0.036, 0.038], [0.05, 0.05, 0.05])
+    assert "tells" not in apart, "the least is 18 % below the largest, though by less than a percentage point"
+    same = flow_answer([0.0370, 0.0372, 0.0371], [0.05, 0.05, 0.05])
+    assert "the least is within 1 % of the largest" in same
 
 
 def test_one_token_has_nothing_else_to_come_from() -> None:

@@ -105,7 +105,8 @@ def test_the_caption_says_which_heads_are_drawn_and_which_are_grey() -> None:
         line_words.lines_caption(range(13), 13, 3, PLAIN)
     )
     assert f"of the query that hold 95{THIN_SPACE}% of its attention" in some
-    assert f"at most 2{THIN_SPACE}000, that hold 90{THIN_SPACE}%." in some
+    assert f"at most 2{THIN_SPACE}000, that hold 50{THIN_SPACE}%." in some
+    assert f"that hold 90{THIN_SPACE}%." in line_words.lines_caption(range(3, 4), 13, 3, PLAIN)
     assert "side by side" not in line_words.lines_caption(range(3, 4), 13, 3, PLAIN)
     assert "Σ of the row’s weights on keys that are not hidden" in line_words.lines_caption(
         range(12), 12, 0, View((2,))

@@ -168,9 +168,10 @@ def test_colours_of_heads_can_be_told_apart_and_seen_whatever_the_eyes(palette: 
 
     assert len(set(palette)) == 12
     assert min(contrast(colour, background) for colour in palette) >= 3
-    for eyes in SEES_LIKE.values():
+    for name, eyes in SEES_LIKE.items():
         places = [_oklab(colour, eyes) for colour in palette]
-        assert min(np.linalg.norm(one - other) for one, other in combinations(places, 2)) > 0.09
+        least = 0.16 if name == "anyone" else 0.09
+        assert min(np.linalg.norm(one - other) for one, other in combinations(places, 2)) > least
 
 
 def _oklab(colour: str, eyes: np.ndarray) -> np.ndarray:

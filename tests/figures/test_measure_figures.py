@@ -42,6 +42,18 @@ def test_the_map_of_all_layers_has_the_uniform_head_in_a_column_apart() -> None:
     assert cells["columns"] == ("head 0", "head 1", "", "the uniform head")
 
 
+def test_rows_beside_a_map_with_the_uniform_head_are_as_high_as_its_rows() -> None:
+    chosen = HeadAt(0, 0)
+    with_uniform, beside, alone = (
+        layer_map(MEANS, uniform, selected=chosen, name="", scale=SINGLE_HUE, beside_uniform=is_beside).layout
+        for uniform, is_beside in ((UNIFORM, False), (None, True), (None, False))
+    )
+
+    assert (beside.yaxis.range, beside.height) == (with_uniform.yaxis.range, with_uniform.height)
+    assert beside.xaxis.range == alone.xaxis.range == (-0.5, 1.5)
+    assert alone.yaxis.range == (1.5, -0.5)
+
+
 def test_a_measure_that_can_be_negative_is_drawn_on_a_scale_symmetric_about_0() -> None:
     picture = layer_map(MEANS - 1, UNIFORM, selected=HeadAt(0, 0), name="back", scale=SINGLE_HUE)
 

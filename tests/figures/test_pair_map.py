@@ -85,6 +85,25 @@ def test_what_is_the_same_for_all_pairs_has_no_correlation() -> None:
     assert same_maps == "All pairs look equally alike (cosine of maps 1.00). Baseline: CKA 0.300."
 
 
+def test_heads_that_are_left_out_are_named_with_the_reason() -> None:
+    pairs = OUTPUTS.pairs.copy()
+    pairs[0] = pairs[:, 0] = np.nan
+    outputs = Alike(pairs, np.array([np.nan, 0.3, 0.3]), reason="writes the same for every query")
+
+    answer = pair_words.pair_answer(by_pair(MAPS, outputs), NAMES)
+
+    assert answer == (
+        "There is one pair: cosine of maps 0.100, CKA of outputs 0.800. Baselines: cosine 0.500, CKA 0.300. Head 0 "
+        "(sink) writes the same for every query: it has no CKA and is left out."
+    )
+    pairs[1] = pairs[:, 1] = np.nan
+    none = by_pair(MAPS, Alike(pairs, np.full(3, np.nan), reason="writes the same for every query"))
+    assert pair_words.left_out_answer(none, NAMES) == (
+        "Each of heads 0 (sink) and 1 writes the same for every query: they have no CKA and are left out."
+    )
+    assert pair_words.left_out_answer(by_pair(MAPS, OUTPUTS), NAMES) == ""
+
+
 def test_a_single_pair_has_its_two_numbers() -> None:
     maps, outputs = (Alike(one.pairs[:2, :2], one.uniform[:2]) for one in (MAPS, OUTPUTS))
 

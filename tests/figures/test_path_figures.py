@@ -57,7 +57,36 @@ def test_each_column_has_all_tokens_a_click_chooses_one_and_the_pointer_tells_wh
     assert columns[1].text[1].endswith(f"after layer 0: 0{THIN_SPACE}%")
     assert list(columns[1].marker.color) == [LIGHT.muted, LIGHT.line, LIGHT.muted], "nothing passes the second"
     ticks = figure.layout.meta["ticks"]
-    assert (ticks["x"], ticks["y"], ticks["strong"]) == (("input", "0", "1"), ("the", "<b>", "sat"), 2)
+    assert (ticks["x"], ticks["y"], ticks["strong"]) == (("input", "0", "1"), ("0 the", "1 <b>", "2 sat"), 2)
+
+
+def test_tokens_on_no_link_are_left_out_and_a_click_still_means_the_token() -> None:
+    tokens = ("a", "b", "c", "d", "e")
+    to_last = np.zeros((5, 5))
+    to_last[:, 4] = 1
+    routes = strongest_routes([to_last, to_last], 1, enough=1.0)
+
+    figure = path_picture(routes, tokens, query=1, n_layers=2)
+
+    assert routes.tokens(1) == [1, 4]
+    ticks = figure.layout.meta["ticks"]
+    assert (ticks["y"], ticks["strong"]) == (("1 b", "4 e"), 0)
+    assert list(figure.layout.yaxis.range) == [1.5, -0.5]
+    assert list(figure.layout.yaxis.ticktext) == ["1 b", "4 e"]
+    assert links(figure, "strongest path") | links(figure, "other links") == {
+        (0, 0, 0),
+        (0, 1, 0),
+        (0, 1, 1),
+        (1, 0, 0),
+        (1, 1, 0),
+    }
+    for column in [trace for trace in figure.data if trace.meta]:
+        np.testing.assert_array_equal(column.y, [np.nan, 0, np.nan, np.nan, 1])
+        assert [place for place, text in enumerate(column.text) if text] == [1, 4]
+    assert figure.data[-1].y.tolist() == [0]
+    assert strongest_routes([np.eye(5)], 3).tokens(3) == [3]
+    assert "Shown are the 2 of 5 tokens that these links touch." in path_words.paths_caption(2, 5)
+    assert "Shown" not in path_words.paths_caption(5, 5)
 
 
 def test_the_strongest_path_is_told_with_its_way_and_beside_uniform_attention() -> None:
@@ -84,11 +113,10 @@ def test_a_path_over_several_tokens_names_them_with_their_layers() -> None:
 
 
 def test_what_is_seen_of_paths_names_the_strongest() -> None:
-    assert path_words.paths_alt(ROUTES, 2, TOKENS).replace(THIN_SPACE, " ") == (
+    assert path_words.paths_alt(ROUTES, 2, 2, TOKENS).replace(THIN_SPACE, " ") == (
         "5 links between 3 columns of 3 tokens, the input on the left. Strongest paths: 2 “sat” to 2 “sat” to 2 “sat”, "
         "50.0 %; 0 “the” to 0 “the” to 2 “sat”, 25.0 %; 1 “<b>” to 0 “the” to 2 “sat”, 25.0 %."
     )
-    assert "at most 40 tokens; here are 91." in path_words.too_many_tokens(91, 40)
 
 
 def test_bars_of_flow_lead_from_that_of_uniform_attention_over_the_range_of_both() -> None:

@@ -67,12 +67,13 @@ def test_an_only_head_cannot_go() -> None:
 
 
 def test_a_takeover_without_loss_is_told_from_one_with_loss() -> None:
-    equal = removal_words.takeover_words(Takeover(3, 2.0, 0.0), 1, 0.3)
-    other = removal_words.takeover_words(Takeover(3, 1.1, 0.25), 1, 0.3)
+    equal = removal_words.takeover_words(Takeover(3, 2.0, 0.0), 1, 0.3, "zero")
+    other = removal_words.takeover_words(Takeover(3, 1.1, 0.25), 1, 0.3, "mean")
 
     assert "head 3: it would do so with what it writes multiplied by 2.00, so it can be removed without loss" in equal
+    assert "with what it writes less its mean over the queries multiplied by 1.10, and leaves" in other
     assert "leaves a change of 25.0 % where removing alone gives 30.0 %" in plain(other)
-    assert removal_words.takeover_words(None, 1, 0.3) == ""
+    assert removal_words.takeover_words(None, 1, 0.3, "zero") == ""
 
 
 def test_what_is_off_now_is_said_with_the_change_and_the_cosine() -> None:
@@ -105,15 +106,17 @@ def test_where_the_curve_ends_is_explained_by_what_is_never_removed() -> None:
 
 
 def test_heads_that_write_against_each_other_are_told_from_those_that_write_alike() -> None:
-    against = removal_words.agreement_words(Together(0.5, 1.0, 0.0, 0.0), 4)
+    against = removal_words.agreement_words(Together(0.5, 1.0, 0.0, 0.0), 4, "zero")
 
     assert against == (
         "Heads write in part against each other: ‖Σp_h‖ / √Σ‖p_h‖² = 0.500, which is 1 at right angles and √heads = "
         "2.00 where all write the same."
     )
-    assert "in part with each other" in removal_words.agreement_words(Together(1.5, 1.0, 0.0, 0.0), 4)
-    assert "nearly at right angles" in removal_words.agreement_words(Together(1.01, 1.0, 0.0, 0.0), 4)
-    assert removal_words.agreement_words(Together(1.0, 1.0, 0.0, 0.0), 1) == ""
+    assert "in part with each other" in removal_words.agreement_words(Together(1.5, 1.0, 0.0, 0.0), 4, "zero")
+    assert "nearly at right angles" in removal_words.agreement_words(Together(1.01, 1.0, 0.0, 0.0), 4, "zero")
+    assert removal_words.agreement_words(Together(1.0, 1.0, 0.0, 0.0), 1, "zero") == ""
+    less_means = removal_words.agreement_words(Together(0.5, 1.0, 0.0, 0.0), 4, "mean")
+    assert less_means.startswith("Less their means, heads write in part against each other: ‖Σd_h‖ / √Σ‖d_h‖² = 0.500")
 
 
 def test_a_change_of_more_than_the_output_is_explained_only_where_there_is_one() -> None:

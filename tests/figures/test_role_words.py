@@ -34,7 +34,8 @@ def test_the_evidence_stands_beside_the_uniform_head() -> None:
     previous, parked = roles(PREVIOUS, PARKED)
 
     assert role_words.evidence_words(previous, TOKENS) == (
-        "100 % of its attention goes to the token before; a uniform head gives 20.0 %."
+        "100 % of its attention goes to the token before, over the 4 of 5 queries that have such a place; a uniform "
+        "head gives 20.0 %."
     )
     assert role_words.evidence_words(parked, TOKENS) == (
         "68.0 % of its attention goes to key 0 “a”; a uniform head gives 20.0 %."
@@ -61,6 +62,23 @@ def test_a_runner_up_that_is_not_far_enough_is_told_what_it_lacks() -> None:
         "Nothing takes it half of the way from a uniform head (30.0 % for a sink), and its entropy is 70.0 % of the "
         "largest, less than the 90.0 % of a broad one."
     )
+
+
+def test_evidence_of_some_queries_says_over_how_many() -> None:
+    induction = Evidence("induction", 0.8, 0.1, 0.777, counted=4, queries=13)
+    words = "80.0\u202f% of its attention goes to what followed the query’s word earlier"
+
+    assert role_words.evidence_words(Role("induction", (induction,)), TOKENS) == (
+        f"{words}, over the 4 of 13 queries that have such a place; a uniform head gives 10.0\u202f%."
+    )
+    nearly_all = replace(induction, counted=12)
+    assert role_words.evidence_words(Role("induction", (nearly_all,)), TOKENS) == (
+        f"{words}; a uniform head gives 10.0\u202f%."
+    )
+    for role, which in (("sink", "any key"), ("local", "any key"), ("broad", "several keys")):
+        one = Evidence(role, 0.95, 0.5, 0.9, 2, counted=4, queries=13)
+        said = role_words.evidence_words(Role(role, (one,)), TOKENS)
+        assert f", over the 4 of 13 queries that may look at {which}; a uniform head" in said
 
 
 def test_a_sink_of_several_places_names_them_and_the_share_of_the_first_among_them() -> None:

@@ -96,7 +96,9 @@ def test_where_nothing_changes_the_answers_say_so() -> None:
         in sweep_words.rank_answer(of(*same))
     )
     undefined = of(point(2, entropy_share=math.nan))
-    assert sweep_words.entropy_answer(undefined) == "It is not defined: no query has two keys it may attend to."
+    assert sweep_words.entropy_answer(undefined) == (
+        "The entropy is not defined: no query has two keys it may attend to."
+    )
 
 
 def test_the_caption_says_what_was_cut_and_left_out() -> None:
@@ -108,3 +110,14 @@ def test_the_caption_says_what_was_cut_and_left_out() -> None:
     assert caption.endswith("the first 8 tokens are taken. Left out, 64 heads: d_head must be even.")
     assert "designed anew for each number" in sweep_words.caption(found, "designed", 8, 8)
     assert sweep_words.cut(found, 8, 8) == ""
+
+
+def test_heads_that_a_mean_or_the_axis_leaves_out_are_told() -> None:
+    whole = of(point(2), point(4))
+    assert (sweep_words.without_entropy(whole), sweep_words.below_the_axis(whole)) == ("", "")
+    some = of(point(2, n_with_entropy=1), point(4, score_effective_rank=0.0), point(8, n_with_entropy=5))
+    assert sweep_words.without_entropy(some) == (
+        " (entropy: without 1 of 2, 3 of 8, which have no query with two keys)"
+    )
+    assert sweep_words.without_entropy(of(point(2, n_with_entropy=0))) == "", "the answer says that it is not defined"
+    assert sweep_words.below_the_axis(some) == " The scores of all heads are 0 with 4: 0 has no place on this axis."

@@ -61,6 +61,11 @@ def test_the_grid_says_how_many_queries_have_no_key(padded: int, ending: str) ->
     assert grid_answer(trace).endswith(f"{ending}: weights and output are 0.")
 
 
+def test_of_one_key_the_grid_says_that_heads_cannot_be_told_apart() -> None:
+    assert grid_answer(sentence_trace("a")) == answers.ONE_KEY
+    assert grid_answer(sentence_trace("ab")) != answers.ONE_KEY
+
+
 def test_the_grid_counts_the_heads_that_are_shown_only() -> None:
     trace = trace_of(np.stack([PREVIOUS, FIRST, np.full((4, 4), 0.25)]))
 

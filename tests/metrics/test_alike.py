@@ -128,14 +128,63 @@ def test_heads_with_one_map_may_write_different_things() -> None:
     assert alike("linear_cka", trace).pairs[0, 1] < 0.5
 
 
-def test_heads_that_write_the_same_for_every_query_are_like_each_other_and_no_other() -> None:
+def test_heads_that_write_the_same_for_every_query_have_no_cka_and_are_far_from_every_other() -> None:
     even, other = np.full((4, 4), 0.25), np.eye(4)
     value = np.random.default_rng(0).normal(size=(3, 4, 2))
 
     found = alike("linear_cka", replace(trace_of(np.stack([even, even, other])), value=value))
 
-    assert found.pairs.tolist() == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
-    assert np.isnan(found.uniform[:2]).all()
+    assert np.isnan(found.pairs[:2]).all()
+    assert np.isnan(found.pairs[:, :2]).all()
+    assert found.pairs[2, 2] == 1
+    assert found.is_defined.tolist() == [False, False, True]
+    assert found.reason == "writes the same for every query"
+    assert np.isnan(found.uniform).tolist() == [True, True, False]
+    assert found.distances.tolist() == [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
+    assert found.defined_distances.tolist() == [[0]]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "spread", "is_defined"),
+    [(np.float32, 1e-7, False), (np.float32, 1e-4, True), (np.float64, 1e-15, False), (np.float64, 1e-9, True)],
+)
+def test_outputs_that_differ_by_no_more_than_their_precision_are_the_same(
+    dtype: type[np.floating], spread: float, is_defined: bool
+) -> None:
+    features = np.random.default_rng(1).normal(size=(2, 20, 3))
+    features[0] = features[0, :1] * (1 + spread * features[1, :, :1])
+
+    pairs = cka(features.astype(dtype))
+
+    assert (not np.isnan(pairs[0, 0])) == is_defined
+    assert (not np.isnan(pairs[0, 1])) == is_defined
+    assert pairs[1, 1] == 1
+
+
+def test_what_is_most_like_a_head_has_something_in_common_with_it() -> None:
+    pairs = np.array([[1, 0, 0.2, 0.7], [0, 1, 1e-9, 0], [0.2, 1e-9, 1, 0.5], [0.7, 0, 0.5, 1]])
+    found = Alike(pairs, np.zeros(4))
+
+    assert (found.like(0, 3), found.value_of_nearest(0)) == ([3, 2], 0.7)
+    assert found.like(0, 1) == [3]
+    assert (found.like(1, 3), found.value_of_nearest(1)) == ([], 1e-9)
+    distance = Alike(1 - pairs, np.zeros(4), is_distance=True)
+    assert (distance.like(0, 3), distance.value_of_nearest(0)) == ([3, 2], pytest.approx(0.3))
+    assert Alike(np.array([[1.0, -0.5], [-0.5, 1.0]]), np.zeros(2), is_signed=True).like(0, 1) == []
+    assert np.isnan(Alike(np.ones((1, 1)), np.ones(1)).value_of_nearest(0))
+
+
+def test_a_head_without_a_value_is_like_no_other_and_no_pair_holds_it() -> None:
+    nan = np.nan
+    found = Alike(
+        np.array([[nan, nan, nan, nan], [nan, nan, nan, nan], [nan, nan, 1, 0.1], [nan, nan, 0.1, 1]]), np.ones(4)
+    )
+
+    assert closest(found) == (2, 3, 0.1)
+    assert found.like(0, 3) == []
+    assert np.isnan(found.value_of_nearest(0))
+    assert (found.like(2, 3), found.value_of_nearest(2)) == ([3], 0.1)
+    assert closest(Alike(found.pairs[:3, :3], np.ones(3))) is None
 
 
 def test_the_baseline_of_outputs_is_their_mean_likeness_to_themselves_in_any_order() -> None:
@@ -160,9 +209,11 @@ def test_a_similarity_is_symmetric_and_within_its_bounds(name: str, n: int, mask
     assert found.pairs.shape == (N_HEADS, N_HEADS)
     assert found.pairs.dtype == found.uniform.dtype == np.float64
     np.testing.assert_array_equal(found.pairs, found.pairs.T)
-    assert (np.diagonal(found.pairs) == (0 if found.is_distance else 1)).all()
-    assert (found.pairs >= (-1 if found.is_signed else 0)).all()
-    assert (found.pairs <= 1).all()
+    defined = found.pairs[np.ix_(found.is_defined, found.is_defined)]
+    assert found.is_defined.all() or (name == "linear_cka" and np.isnan(found.pairs[~found.is_defined]).all())
+    assert (np.diagonal(defined) == (0 if found.is_distance else 1)).all()
+    assert (defined >= (-1 if found.is_signed else 0)).all()
+    assert (defined <= 1).all()
     assert ((found.uniform >= 0) & (found.uniform <= 1) | np.isnan(found.uniform)).all()
     assert (np.diagonal(found.distances) == 0).all()
     assert (found.distances >= 0).all()

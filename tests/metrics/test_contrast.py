@@ -36,6 +36,34 @@ def test_every_pair_is_there_once_with_both_numbers_and_both_baselines() -> None
     assert np.isnan(found.even_outputs)
 
 
+def test_a_head_without_a_value_is_in_no_pair_no_rank_and_no_baseline() -> None:
+    with_nan = OUTPUTS.copy()
+    with_nan[0] = with_nan[:, 0] = np.nan
+    outputs = Alike(with_nan, np.array([np.nan, 0.2, 0.4]), reason="writes the same for every query")
+
+    found = by_pair(alike(MAPS, np.array([1.0, 0.1, 0.3])), outputs)
+
+    assert (found.first.tolist(), found.second.tolist()) == ([1], [2])
+    assert (found.maps.tolist(), found.outputs.tolist()) == ([0.1], [0.9])
+    assert (found.even_maps, found.even_outputs) == (pytest.approx(0.2), pytest.approx(0.3))
+    assert (found.left_out, found.reason) == ((0,), "writes the same for every query")
+    assert by_pair(alike(MAPS), alike(OUTPUTS)).left_out == ()
+
+
+def test_ranks_are_those_of_the_pairs_that_have_both_numbers() -> None:
+    rng = np.random.default_rng(4)
+    maps, outputs = random_alike(6, rng), random_alike(6, rng)
+    with_nan = outputs.pairs.copy()
+    with_nan[2] = with_nan[:, 2] = np.nan
+
+    found = by_pair(maps, Alike(with_nan, outputs.uniform))
+
+    rest = [0, 1, 3, 4, 5]
+    right = by_pair(*(alike(one.pairs[np.ix_(rest, rest)]) for one in (maps, outputs)))
+    assert found.correlation == pytest.approx(right.correlation, abs=1e-12)
+    assert found.contrast == right.contrast
+
+
 def test_a_pair_knows_how_many_others_it_is_beyond() -> None:
     pair = by_pair(alike(MAPS), alike(OUTPUTS)).of(0)
 

@@ -99,6 +99,57 @@ def test_a_head_that_looks_at_one_word_is_no_sink(token: str) -> None:
     assert found.reason.key == 4
 
 
+def test_the_share_on_the_query_s_word_is_a_mean_over_all_queries_own_place_included() -> None:
+    tokens = (*"abcdefghij", "a", "b")
+    parked = on([0] * N)
+
+    found = role(parked, tokens)
+
+    (same,) = [one for one in found.evidence if one.role == "same word"]
+    assert found.name == "sink"
+    assert (same.value, same.uniform) == (pytest.approx(2 / N), pytest.approx((8 + 4 * 2) / N / N))
+    assert (same.counted, same.queries, same.is_of_some) == (N, N, False)
+
+
+def test_a_head_that_looks_at_its_word_only_where_it_comes_again_is_not_named_for_these_few_queries() -> None:
+    tokens = (*"abcdefghijk", "a")
+    weights = np.full((N, N), 1 / N)
+    weights[[0, N - 1]] = (np.eye(N)[0] + np.eye(N)[N - 1]) / 2
+
+    found = role(weights, tokens)
+
+    (same,) = [one for one in found.evidence if one.role == "same word"]
+    assert same.value == pytest.approx((2 + 10 / N) / N)
+    assert found.name == "mixed"
+
+
+def test_a_head_that_looks_nowhere_near_its_word_where_it_comes_again_does_not_look_at_the_same_word() -> None:
+    weights = np.eye(N)
+    weights[[0, N - 1]] = np.eye(N)[5]
+
+    assert role(weights, (*"abcdefghijk", "a")).name == "own place"
+
+
+def test_induction_is_told_of_three_queries_and_not_of_two() -> None:
+    def seen(tokens: tuple[str, ...]) -> list[tuple[int, int, bool]]:
+        evidence = role(np.full((N, N), 1 / N), tokens).evidence
+        return [(one.counted, one.queries, one.is_of_some) for one in evidence if one.role == "induction"]
+
+    assert seen((*"abcdefghij", "a", "b")) == []
+    assert seen((*"abcdefghi", "a", "b", "c")) == [(3, N, True)]
+
+
+def test_evidence_of_queries_that_may_look_at_nothing_counts_the_others() -> None:
+    mask = np.ones((N, N), dtype=bool)
+    mask[:4] = False
+    counted = {one.role: one.counted for one in role(uniform_weights(mask[None])[0], mask=mask).evidence}
+
+    assert counted == {
+        **dict.fromkeys(("sink", "local", "broad", "own place", "previous token"), 8),
+        "next token": 7,
+    }
+
+
 def test_random_vectors_have_no_words() -> None:
     trace = trace_of(on([4] * N)[None], tokens=SINGLE)
 

@@ -11,7 +11,7 @@ import pytest
 from attnviz import AttentionConfig, attend
 from attnviz.metrics import mean_over_queries, measured, survey
 from attnviz.metrics import sweep as made
-from attnviz.metrics.ranks import effective_rank
+from attnviz.metrics.ranks import effective_rank, numerical_rank
 from attnviz.metrics.spectra import layer_spectra
 from attnviz.metrics.sweep import LeftOut, Sweep, head_counts, sweep
 from attnviz.registries import MASKS, METRICS, POSITIONS
@@ -76,7 +76,7 @@ def test_a_number_of_heads_has_what_its_own_layer_has(kind: str, mask: str) -> N
     assert point.entropy_share == pytest.approx(mean_over_queries(measured(trace, entropy).values).mean(), abs=1e-6)
     assert point.uniform_entropy_share == pytest.approx(1)
     assert point.weight_effective_rank == pytest.approx(effective_rank(spectra.weights).mean(), abs=1e-6)
-    assert point.score_effective_rank == pytest.approx(np.nanmean(effective_rank(spectra.scores)), abs=1e-6)
+    assert point.score_effective_rank == pytest.approx(np.nan_to_num(effective_rank(spectra.scores)).mean(), abs=1e-6)
     assert point.uniform_effective_rank == pytest.approx(effective_rank(spectra.uniform)[0])
 
 
@@ -92,10 +92,32 @@ def test_heads_that_know_nothing_are_all_alike_and_score_the_baselines() -> None
     for point in sweep(replace(CONFIG, sharpness=0.0)).points:
         assert point.entropy_share == pytest.approx(1)
         assert point.weight_effective_rank == pytest.approx(point.uniform_effective_rank, rel=1e-5)
-        assert math.isnan(point.score_effective_rank)
+        assert point.score_effective_rank == 0
         assert point.score_rank == 0
         assert point.n_alike_pairs == point.n_pairs
         assert point.n_heads == 1 or point.mean_cosine == pytest.approx(1)
+
+
+def test_a_head_of_zeros_counts_as_rank_0_in_every_mean() -> None:
+    config = AttentionConfig(WORDS, d_model=64, n_heads=8, projections="designed")
+    scores = layer_spectra(attend(config)).scores
+
+    (point,) = [one for one in sweep(config).points if one.n_heads == 8]
+
+    assert numerical_rank(scores).tolist() == [8, 8, 8, 1, 8, 0, 8, 7]
+    assert point.score_rank == 48 / 8
+    defined = effective_rank(scores)
+    assert np.isnan(defined).tolist() == [False] * 5 + [True] + [False] * 2
+    assert point.score_effective_rank == pytest.approx(np.nansum(defined) / 8)
+
+
+def test_heads_without_a_query_of_two_keys_have_no_part_in_the_entropy_and_are_counted() -> None:
+    alone = sweep(replace(CONFIG, tokens=("a",))).points
+    assert {point.n_with_entropy for point in alone} == {0}
+    assert all(math.isnan(point.entropy_share) for point in alone)
+    assert [(point.n_with_entropy, point.n_heads) for point in sweep(CONFIG).points] == [
+        (count, count) for count in (1, 2, 4, 8, 16, 32)
+    ]
 
 
 def test_a_mean_effective_rank_is_at_most_the_mean_rank() -> None:

@@ -10,14 +10,16 @@ from tests.ui.drawn import pictures, sentences
 TOLD = {
     "removed=abc": '`removed` must be heads with commas between them; got "abc". Try 3, 5.11.',
     "view=map": "`view` is not a setting.",
-    "heads_view=map": "`heads_view` must be one of alike, measure, roles, rank, removal, adaptive, number, layers or "
-    "table; got heads_view=map. Try alike.",
-    "measure=entrop": "`measure`: there is no entry 'entrop' here; try entropy, entropy_nats, ",
-    "similarity=cos": "`similarity`: there is no entry 'cos' here; try cosine, js_divergence, ",
+    "heads_view=map": "`heads_view` must be one of alike, measure, roles, …; got heads_view=map. Try alike.",
+    "heads_view=tabel": "`heads_view` must be one of alike, measure, roles, …; got heads_view=tabel. "
+    "Did you mean table?",
+    "measure=entrop": "`measure`: there is no entry 'entrop' here; did you mean entropy?",
+    "measure=zzz": "`measure`: there is no entry 'zzz' here; try entropy, entropy_nats or normalised_entropy.",
+    "similarity=cos": "`similarity`: there is no entry 'cos' here; did you mean cosine?",
     "layers_view=x": "`layers_view` must be one of lines, rollout or flow; got layers_view=x. Try lines.",
     "kept_share=7": "`kept_share` must be a number from 0.05 to 1; got kept_share=7.0. Try 1.0.",
     "hidden=abc": '`hidden` must be whole numbers with commas between them; got "abc". Try 6, 5.',
-    "other=99": "`other` must be a whole number from 0 to 7; got other=99. Shown with other=7.",
+    "other=99": "`other` must be a whole number from -1 to 7; got other=99. Shown with other=7.",
     "other=-5": "`other` must be a whole number from -1 to 2047; got other=-5. Try -1.",
     "beside=nonsense": '`beside` must be settings as a link has them after its question mark; got "nonsense". '
     "Try n_heads=4.",
@@ -33,11 +35,37 @@ def test_a_part_that_means_nothing_is_told_and_the_page_is_drawn_with_the_rest(p
     app = open_app({"mask": "causal", field: value}, page="heads", cold=True)
 
     (told,) = toasts(app)
-    assert told.startswith(f"Ignored in this link: {field}.")
+    what = "Changed" if "Shown with" in TOLD[part] else "Ignored"
+    assert told.startswith(f"{what} in this link: {field}.")
+    assert " in this link: " not in told.removeprefix(f"{what} in this link: {field}.")
     assert TOLD[part] in told
     assert errors(app) == []
     assert {"alike_matrix", "head_map"} <= set(pictures(app))
     assert link_of(app)["mask"] == "causal"
+
+
+@pytest.mark.parametrize("field", ["head", "query", "key", "other"])
+def test_an_index_past_the_last_is_changed_to_it_and_one_past_all_limits_is_ignored(
+    field: str, open_app: Opener
+) -> None:
+    last = 7 if field in ("head", "other") else 10
+
+    changed, ignored = (open_app({field: value}, page="heads", cold=True) for value in ("77", "99999"))
+
+    assert toasts(changed)[0].startswith(f"Changed in this link: {field}. ")
+    assert link_of(changed) == {field: str(last)}
+    assert toasts(ignored)[0].startswith(f"Ignored in this link: {field}. ")
+    assert link_of(ignored) == {}
+
+
+def test_what_is_ignored_is_told_before_what_is_changed(open_app: Opener) -> None:
+    (told,) = toasts(open_app({"head": "77", "seed": "x", "measure": "entrop"}, page="heads"))
+
+    assert told == (
+        "Ignored in this link: seed, measure. `seed` must be a whole number from 0 to 999999; got seed=x. Try 0. "
+        "`measure`: there is no entry 'entrop' here; did you mean entropy? "
+        "Changed in this link: head. `head` must be a whole number from 0 to 7; got head=77. Shown with head=7."
+    )
 
 
 @pytest.mark.parametrize("removed", ["99", "1.99"])

@@ -9,7 +9,7 @@ import pytest
 from attnviz.figures.alike_words import TOO_SHORT
 from attnviz.registries import SIMILARITIES
 from attnviz.scenario import MAX_CHARACTERS
-from attnviz.ui import session
+from attnviz.ui import head_scope, session
 from tests.ui.conftest import Opener, hints, link_of, ran, toasts
 from tests.ui.drawn import pictures, sentences, table_rows
 
@@ -177,6 +177,54 @@ def test_every_pair_is_shown_by_its_looks_and_by_what_it_writes(open_app: Opener
 )
 def test_without_a_second_head_or_query_there_is_no_pair_to_compare(link: dict[str, str], open_app: Opener) -> None:
     assert "pair_map" not in pictures(open_app(link, page="heads"))
+
+
+def test_a_head_that_writes_the_same_for_every_query_is_in_no_pair_and_has_no_cka(open_app: Opener) -> None:
+    app = open_app({"similarity": "linear_cka", "head": "5"}, page="heads")
+
+    drawn = pictures(app)
+    dots = next(trace for trace in drawn["pair_map"].figure["data"] if trace["name"] == "pairs of heads")
+    assert len(dots["x"]) == 7 * 6 / 2
+    assert 5 not in dots["customdata"][:, [1, 3]]
+    said = "Head 5 (uniform) writes the same for every query: it has no "
+    assert drawn["pair_map"].header["answer"].endswith(f"{said}CKA and is left out.")
+    assert drawn["alike_matrix"].header["answer"].endswith(f"{said}linear CKA of outputs.")
+    for name in ("alike_matrix", "head_map"):
+        assert "Heads without a value count as" in drawn[name].header["caption"]
+    assert (drawn["alike_matrix"].trace()["z"] < 0).sum() > 8 * 2 - 1
+    row = next(row for row in table_rows(app) if row[0] == "Linear CKA of outputs")
+    assert row[1:] == ["none", "–", "–"]
+
+
+def test_what_has_nothing_in_common_with_the_chosen_head_is_not_named(open_app: Opener) -> None:
+    app = open_app({"similarity": "query_key_subspaces"}, page="heads")
+
+    row = next(row for row in table_rows(app) if row[0] == "Query-key overlap")
+    assert row[1:] == ["none", "0", "0.125"]
+    assert "none has anything in common with it" in pictures(app)["head_map"].header["answer"]
+
+
+def test_pairs_of_heads_with_too_many_weights_are_not_drawn_and_the_limit_is_said(
+    open_app: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(head_scope, "MOST_WORK", 64 * 100)
+
+    app = open_app(page="heads")
+
+    assert "pair_map" not in pictures(app)
+    (said,) = [hint for hint in hints(app) if "Do heads that look alike write the same?" in hint]
+    assert said.endswith(
+        "is drawn for 8 heads of at most 100 weights each (as with 10 tokens); here they have 121. Choose fewer tokens "
+        "or fewer heads."
+    )
+
+
+def test_heads_that_all_write_the_same_for_every_query_leave_no_pair(open_app: Opener) -> None:
+    app = open_app({"weights": "random", "sharpness": "0"}, page="heads")
+
+    assert "pair_map" not in pictures(app)
+    (said,) = [hint for hint in hints(app) if "needs two heads with a CKA" in hint]
+    assert "Each of 8 heads writes the same for every query" in said
 
 
 @pytest.mark.model

@@ -119,6 +119,13 @@ def test_numbers_of_heads_that_cannot_be_computed_are_left_out_with_the_reason(o
 
 
 @pytest.mark.model
+def test_of_one_token_there_is_no_entropy_and_no_empty_picture_of_it(open_app: Opener) -> None:
+    app = open_app({"heads_view": "number", "text": "cat", "query": "0"}, page="heads")
+
+    assert set(pictures(app)) == {"sweep_directions", "sweep_alike"}
+    assert "The entropy is not defined: no query has two keys it may attend to." in sentences(app)
+
+
 def test_the_number_of_trained_heads_is_fixed_and_the_way_out_is_one_click(open_app: Opener) -> None:
     app = open_app({"heads_view": "number", "input": "trained"}, page="heads")
 

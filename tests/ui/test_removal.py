@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from attnviz import attend
+from attnviz.registries import MASKS
+from attnviz.scenario import Scenario
 from tests.ui.conftest import Opener, link_of, ran
 from tests.ui.drawn import pictures, sentences, table_rows
 
@@ -132,6 +135,26 @@ def test_the_stand_in_is_one_choice_and_in_the_link(open_app: Opener) -> None:
 
     assert link_of(app) == {"heads_view": "removal", "stand_in": "mean"}
     assert (pictures(app)["removal_bars"].trace(1)["x"] < before).all()
+
+
+@pytest.mark.parametrize("stand_in", ["zero", "mean"])
+def test_the_share_of_what_is_written_is_from_nothing_whatever_takes_the_place(stand_in: str, open_app: Opener) -> None:
+    trace = attend(Scenario(mask=MASKS["causal"].spec()).config())
+    W = trace.origin.to_output.W.astype(np.float64).reshape(trace.n_heads, trace.d_head, -1)
+    lengths = [np.linalg.norm(trace.context[head].astype(np.float64) @ W[head]) for head in range(trace.n_heads)]
+
+    app = open_app({"heads_view": "removal", "mask": "causal", "stand_in": stand_in}, page="heads")
+
+    headings, *rows = table_rows(app)
+    place = headings.index("Share of what is written (%)")
+    shown = [float(row[place]) for row in rows]
+    np.testing.assert_allclose(shown, 100 * np.array(lengths) / np.sum(lengths), rtol=0.005)
+    assert shown[3] == 13.4
+    captions = {name: sent.header["caption"] for name, sent in pictures(app).items()}
+    symbol, what = ("p_h", "what it writes;") if stand_in == "zero" else ("d_h", "what it writes less its mean")
+    assert f"by ‖{symbol}‖, the length of {what}" in captions["pruning_lines"]
+    assert f"‖Σ{symbol}‖ / √Σ‖{symbol}‖²" in captions["pruning_lines"]
+    assert f"Dotted: ‖Σ{symbol}‖ / ‖output‖ / √heads" in captions["removal_bars"]
 
 
 def test_all_heads_of_the_model_are_measured_at_once_for_a_short_text(open_app: Opener) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from attnviz.figures.roles import ROLES as MAP_ROLES
 from attnviz.metrics.roles import ROLES
 from attnviz.models.random_words import random_words_twice
 from attnviz.scenario import Scenario
@@ -14,7 +15,7 @@ from tests.ui.drawn import pictures, sentences, table_rows
 
 pytestmark = pytest.mark.model
 ROLES_VIEW = {"heads_view": "roles", "input": "trained"}
-BUTTON = "Say random words twice"
+BUTTON, TWICE = "Say random words twice", "Say the sentence twice"
 
 
 def buttons(app) -> list[str]:
@@ -50,7 +51,8 @@ def test_all_layers_of_made_input_are_one(open_app: Opener) -> None:
 def test_too_short_a_text_is_said_of_all_layers(open_app: Opener) -> None:
     app = open_app({**ROLES_VIEW, "scope": "all", "text": "to"}, page="heads")
 
-    assert pictures(app)["role_overview"].header["answer"].startswith("Too short to tell")
+    assert "Too short to tell: heads can be told apart from 5 tokens on." in sentences(app)
+    assert pictures(app) == {}
 
 
 @pytest.mark.parametrize("scope", ["layer", "all"])
@@ -82,4 +84,56 @@ def test_where_no_word_comes_again_both_ways_are_offered(open_app: Opener) -> No
     app = open_app({**ROLES_VIEW, "text": "one two three four five six"}, page="heads")
 
     assert [label for label in buttons(app) if label.startswith("Say ")] == ["Say the sentence twice", BUTTON]
-    assert "Fewer than two queries have an earlier place of their own word" in sentences(app)
+    assert "Fewer than three queries have an earlier place of their own word" in sentences(app)
+
+
+def test_of_a_sentence_it_is_said_that_induction_cannot_be_told_and_it_can_be_said_twice(open_app: Opener) -> None:
+    app = open_app({"heads_view": "roles"}, page="heads")
+    assert "Fewer than three queries have an earlier place of their own word" in sentences(app)
+    z, induction = pictures(app)["role_map"].trace()["z"], MAP_ROLES.index("induction")
+    assert (z[:, induction] < 0).all()
+
+    (button,) = [button for button in app.button if button.label == TWICE]
+    ran(button.click().run())
+
+    assert "Fewer than three queries" not in sentences(app)
+    assert TWICE not in buttons(app)
+    assert (pictures(app)["role_map"].trace()["z"][:, induction] >= 0).all()
+
+
+def test_a_mask_that_forbids_what_followed_is_named_where_the_sentence_is_said_twice_already(open_app: Opener) -> None:
+    link = {"heads_view": "roles", "text": "one two three four five " * 2, "sparsity": "sliding_window"}
+    app = open_app(link, page="heads")
+
+    assert "All words come again here: the mask forbids it." in sentences(app)
+    assert TWICE not in buttons(app)
+
+
+def test_of_random_vectors_nothing_is_said_of_words(open_app: Opener) -> None:
+    app = open_app({"heads_view": "roles", "input": "vectors"}, page="heads")
+
+    assert "own word" not in sentences(app)
+    assert TWICE not in buttons(app)
+
+
+def test_the_evidence_of_few_queries_says_over_how_many(open_app: Opener) -> None:
+    app = open_app({"heads_view": "roles", "text": "a b c d a b c d"}, page="heads")
+
+    _, *rows = table_rows(app)
+    found = compute.shown_layer(Scenario(text="a b c d a b c d")).layer.found_roles()
+    counted = {one.counted for role in found for one in role.evidence if one.role == "induction"}
+    assert counted == {4}
+    assert rows[1][2].endswith(
+        "to the token before, over the 7 of 8 queries that have such a place; a uniform head gives 12.5\u202f%."
+    )
+
+
+def test_a_head_without_a_name_is_mixed_in_the_column_of_roles_and_has_no_name_in_the_menu(open_app: Opener) -> None:
+    app = open_app({"heads_view": "rank", "input": "trained"}, page="heads")
+
+    headings, *rows = table_rows(app)
+    found = compute.shown_layer(Scenario(input="trained")).layer.found_roles()
+    assert headings[1] == "Role"
+    assert [row[1] for row in rows] == [role.name for role in found]
+    assert rows[0][1] == "mixed"
+    assert app.selectbox(key="head").options[0] == "0"

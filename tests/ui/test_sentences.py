@@ -20,3 +20,21 @@ def test_the_time_is_said_in_a_unit_that_fits_it(seconds: float, said: str) -> N
     sentence = sentences.setting(Scenario(), timed)
 
     assert sentence.endswith(f"FLOP, {said.replace(' ', THIN_SPACE)}.")
+
+
+ALONE = "One token can only attend to itself, so heads cannot be told apart by where they look."
+
+
+@pytest.mark.parametrize(
+    ("scenario", "is_said"),
+    [
+        (Scenario(text="cat", query=0), True),
+        (Scenario(input="vectors", n_tokens=1, query=0), True),
+        (Scenario(text="cat sat", query=0), False),
+        (Scenario(text="cat", query=0, sinks=True), False),
+        (Scenario(text="cat sat", query=0, cross=True, key_text="dog"), False),
+    ],
+    ids=str,
+)
+def test_one_token_alone_is_said_to_tell_nothing_of_its_heads(scenario: Scenario, is_said: bool) -> None:
+    assert (ALONE in sentences.setting(scenario, compute.shown_layer(scenario))) == is_said

@@ -171,7 +171,7 @@ def test_a_link_past_the_last_head_and_token_says_so_once_and_carries_what_is_sh
     app = open_app({"head": "99", "query": "11", "key": "2", "n_heads": "4"})
 
     assert toasts(app) == [
-        "Ignored in this link: head, query. "
+        "Changed in this link: head, query. "
         "`head` must be a whole number from 0 to 3; got head=99. Shown with head=3. "
         "`query` must be a whole number from 0 to 10; got query=11. Shown with query=10."
     ]
@@ -184,7 +184,7 @@ def test_a_link_past_the_last_token_of_the_trained_model_says_so_once(open_app: 
     app = open_app({"input": "trained", "query": "13", "key": "12", "layer": "6"})
 
     assert toasts(app) == [
-        "Ignored in this link: layer, query. "
+        "Changed in this link: layer, query. "
         "`layer` must be a whole number from 0 to 5; got layer=6. Shown with layer=5. "
         "`query` must be a whole number from 0 to 12; got query=13. Shown with query=12."
     ]

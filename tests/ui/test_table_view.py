@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -111,7 +113,7 @@ def test_names_that_there_are_not_are_told_and_all_rows_are_shown(open_app: Open
     (told,) = toasts(app)
     assert '`table_measures` must be known names with commas between them; got "ginny". Did you mean gini?' in told
     assert '`table_roles` must be known names with commas between them; got "sinks". Did you mean sink?' in told
-    assert "`sort_by` must be one of layer, head, role, measure, value, baseline, unit or source" in told
+    assert "`sort_by` must be one of layer, head, role, …; got sort_by=size. Try layer." in told
     assert link_of(app) == VIEW
 
 
@@ -125,8 +127,21 @@ def test_a_choice_that_no_row_meets_says_so(open_app: Opener) -> None:
 def test_what_a_phone_shows_without_scrolling_stands_first(open_app: Opener) -> None:
     (table,) = open_app(VIEW, page="heads").dataframe
 
-    assert list(table.proto.column_order)[:4] == ["head", "measure", "value", "baseline"]
-    assert sum(head_table.WIDTHS.values()) < 358
+    assert tuple(table.proto.column_order)[:4] == head_table.ON_A_PHONE == ("head", "measure", "value", "baseline")
+    assert sum(head_table.WIDTHS[name] for name in head_table.ON_A_PHONE) < 358
+
+
+@pytest.mark.parametrize(("is_descending", "arrow"), [("0", "↑"), ("1", "↓")])
+def test_every_column_has_a_width_of_its_own_and_the_sorted_one_an_arrow(
+    is_descending: str, arrow: str, open_app: Opener
+) -> None:
+    app = open_app({**VIEW, "sort_by": "baseline", "is_descending": is_descending}, page="heads")
+
+    (table,) = app.dataframe
+    columns = json.loads(table.proto.columns)
+    assert {name: columns[name]["width"] for name in table.proto.column_order} == head_table.WIDTHS
+    headings = ["Head", "Measure", "Value", f"Uniform {arrow}", "Unit", "Role", "Layer", "Source"]
+    assert [columns[name]["label"] for name in table.proto.column_order] == headings
 
 
 def test_of_more_heads_than_a_menu_holds_the_numbers_are_typed(open_app: Opener) -> None:

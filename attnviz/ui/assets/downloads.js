@@ -1,5 +1,6 @@
 // A figure as a file: picture, page or table, made in the browser from what is on screen.
 import { cellAt, number, ofMap, shownAt } from "./cells.js";
+import { withInk } from "./painter.js";
 
 export function downloads(figure) {
   figure.back = button("Reset zoom", "Show the whole picture again", () => reset(figure));
@@ -48,7 +49,10 @@ function printable(figure) {
   const title = { text: escaped(figure.header.title), x: 0.01, xanchor: "left", y: 0.985, yanchor: "top", font: { size: 16 } };
   const xaxis = { ...layout.xaxis, ...(zoom.xaxis.range && { range: zoom.xaxis.range }) };
   const yaxis = { ...layout.yaxis, range: zoom.yaxis.range };
-  return { data, layout: { ...layout, xaxis, yaxis, margin, title, paper_bgcolor: background, width: Math.max(figure.width, 640), height: figure.place.height + 110 } };
+  const width = Math.max(figure.width, 640);
+  // Labels and the colour bar take at most so many pixels of it.
+  const cell = xaxis.range && (width - 200) / Math.abs(xaxis.range[1] - xaxis.range[0]);
+  return { data: withInk(data, cell), layout: { ...layout, xaxis, yaxis, margin, title, paper_bgcolor: background, width, height: figure.place.height + 110 } };
 }
 
 async function picture(figure, format) {
@@ -109,10 +113,10 @@ function cellRows(figure) {
   return out;
 }
 
-// A cell that is forbidden has 0, one that is hidden no number.
+// A cell that is forbidden has 0, one that is hidden or undefined no number.
 function numbers(shown, cells, count) {
   if (shown.kind) return [shown.kind];
-  if (shown.number === null) return Array(count).fill(shown.hidden ? "" : 0);
+  if (shown.number === null) return Array(count).fill(shown.without.startsWith("forbidden") && !shown.hidden ? 0 : "");
   return (cells.behind ? [shown.behind, shown.number].slice(0, count) : [shown.number]).map((value) => value * cells.times);
 }
 

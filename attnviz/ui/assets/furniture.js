@@ -1,10 +1,12 @@
 // Margins, tick labels, axis titles and legends of a live figure, as HTML around a bare plot.
 // Plotly measures and draws these anew with every change of the data, which costs more than the data do.
 
+import { withInk } from "./painter.js";
+
 const FONT = "11px";
 const ROW_PITCH = 13;
 const SLANTED_PITCH = 17;
-const WITHOUT_NUMBER = ["forbidden", "hidden", "not reached", "forbidden in both", "forbidden in one"];
+const WITHOUT_NUMBER = ["forbidden", "hidden", "undefined", "not reached", "forbidden in both", "forbidden in one"];
 const SIZES = { top: 6, right: 12, tick: 6, title: 22, number: 20, numbers: 34 };
 const canvas = document.createElement("canvas").getContext("2d");
 
@@ -63,8 +65,9 @@ export function bare(layout, place, width) {
   };
 }
 
-export function bareData(data) {
-  return data.filter((trace) => trace.mode !== "text").map((trace) => (trace.type === "heatmap" ? { ...trace, showscale: false } : trace));
+export function bareData(data, { wide }, { xaxis: { range } }) {
+  const drawn = data.filter((trace) => trace.mode !== "text");
+  return withInk(drawn, range && wide / Math.abs(range[1] - range[0])).map((trace) => (trace.type === "heatmap" ? { ...trace, showscale: false } : trace));
 }
 
 // Labels and titles around the plot area; drawn anew only where something about them has changed.
@@ -207,12 +210,19 @@ function scale({ colorscale, zmin, zmax, colorbar }) {
   const share = (value) => (value - zmin) / (zmax - zmin);
   const inside = colorscale.filter(([place]) => place >= share(ticks[0]) - 1e-9);
   const pieces = ticks.length > 3 ? ticks.map((_, i) => i) : [0, ticks.length - 1];
-  const parts = [element("span", "", colorbar.title.text.replace(/<br>/g, " ")), element("span", "av-number", texts[0])];
+  const [kind, parts] = [pieces.length > 2 ? "av-bar av-piece" : "av-bar", [element("span", "", colorbar.title.text.replace(/<br>/g, " "))]];
+  const piece = (background, text) => {
+    const [made, bar] = [element("span", "av-step"), element("span", kind)];
+    bar.style.background = background;
+    made.append(bar, element("span", "av-number", text));
+    parts.push(made);
+  };
+  // Of several pieces each has the number that it ends at right after it, the first is the colour of the least.
+  if (pieces.length > 2) piece(inside[0][1], texts[0]);
+  else parts.push(element("span", "av-number", texts[0]));
   pieces.slice(1).forEach((to, i) => {
     const [from, end] = [share(ticks[pieces[i]]), share(ticks[to])];
-    const bar = element("span", pieces.length > 2 ? "av-bar av-piece" : "av-bar");
-    bar.style.background = `linear-gradient(to right, ${inside.map(([place, hue]) => `${hue} ${(100 * (place - from)) / (end - from)}%`).join(", ")})`;
-    parts.push(bar, element("span", "av-number", texts[to]));
+    piece(`linear-gradient(to right, ${inside.map(([place, hue]) => `${hue} ${(100 * (place - from)) / (end - from)}%`).join(", ")})`, texts[to]);
   });
   const whole = element("span", "av-scale");
   whole.append(...parts);

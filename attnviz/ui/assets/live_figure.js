@@ -173,7 +173,7 @@ async function draw(figure) {
     return;
   }
   if (figure.turn !== turn) return;
-  await window.Plotly.react(figure.plot, bareData(figure.data), bare(figure.layout, figure.place, figure.width), CONFIG);
+  await window.Plotly.react(figure.plot, bareData(figure.data, figure.place, figure.layout), bare(figure.layout, figure.place, figure.width), CONFIG);
   if (!figure.drawn) {
     figure.drawn = true;
     listen(figure);

@@ -2,6 +2,8 @@
 
 // Every level of a quantised map, and 0 where cells are forbidden, falls on a colour of its own.
 const LEVELS = 4 * 254;
+// Pixels that a digit takes at most.
+const DIGIT = 6;
 const tables = new Map();
 const measure = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 
@@ -43,6 +45,35 @@ function bitmap(small, { z, zmin, zmax, colorscale }) {
     }
   }
   context.putImageData(image, 0, 0);
+}
+
+function luminance(pixel) {
+  const linear = [0, 8, 16].map((shift) => ((pixel >> shift) & 255) / 255).map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+}
+
+// Series in which the numbers in the cells of heatmaps are words of their own: each black or white, whichever has the
+// larger contrast to its cell, which is never below 4.5 to 1; Plotly's own grey has less. None where they do not fit
+// into cells of this width.
+export function withInk(data, width) {
+  return data.flatMap((trace) => (trace.texttemplate ? [{ ...trace, text: undefined, texttemplate: "" }, ...inked(trace, width)] : [trace]));
+}
+
+function inked({ z, zmin, zmax, colorscale, text, x0 = 0, dx = 1, y0 = 0, dy = 1 }, width) {
+  if (Math.max(...text.flat().map((word) => word.length)) * DIGIT + 2 > width * dx) return [];
+  const table = tableOf(colorscale);
+  const groups = { "#000000": { x: [], y: [], text: [] }, "#ffffff": { x: [], y: [], text: [] } };
+  text.forEach((words, row) =>
+    words.forEach((word, column) => {
+      if (!word) return;
+      const level = Math.round(((z[row][column] - zmin) / (zmax - zmin)) * LEVELS);
+      const group = groups[(luminance(table[Math.min(LEVELS, Math.max(0, level))]) + 0.05) ** 2 > 1.05 * 0.05 ? "#000000" : "#ffffff"];
+      group.x.push(x0 + column * dx);
+      group.y.push(y0 + row * dy);
+      group.text.push(word);
+    }),
+  );
+  return Object.entries(groups).map(([color, group]) => ({ type: "scatter", mode: "text", name: "numbers", ...group, textfont: { size: 11, color }, hoverinfo: "skip", showlegend: false }));
 }
 
 function outline(shape) {
