@@ -6,7 +6,6 @@ import { withInk } from "./painter.js";
 const FONT = "11px";
 const ROW_PITCH = 13;
 const SLANTED_PITCH = 17;
-const WITHOUT_NUMBER = ["forbidden", "hidden", "undefined", "not reached", "forbidden in both", "forbidden in one"];
 const SIZES = { top: 6, right: 12, tick: 6, title: 22, number: 20, numbers: 34 };
 const canvas = document.createElement("canvas").getContext("2d");
 
@@ -205,7 +204,7 @@ function scale({ colorscale, zmin, zmax, colorbar }) {
     });
   }
   // Ticks without a number come first, each with a flat colour; then a piece of the scale for each two numbers.
-  const names = colorbar.ticktext.filter((text) => WITHOUT_NUMBER.includes(text));
+  const names = colorbar.ticktext.filter((text) => /^\p{L}/u.test(text));
   const [ticks, texts] = [colorbar.tickvals.slice(names.length), colorbar.ticktext.slice(names.length)];
   const share = (value) => (value - zmin) / (zmax - zmin);
   const inside = colorscale.filter(([place]) => place >= share(ticks[0]) - 1e-9);
