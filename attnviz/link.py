@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,20 +13,14 @@ from attnviz.menu import Menu, shortened
 from attnviz.registry import Range, Spec, Text
 from attnviz.scenario import DOMAINS, PARAMS, Scenario, fitting_heads, past_the_last
 
-CHANGED = re.compile(r"(Shown with \S+=\S+|only the first [0-9,]+ are shown)\.$")
-"""How a sentence ends where another value takes the place of the one in the link."""
+
+class Changed(str):
+    """A sentence about a part of a link that another value took the place of; a plain one is of an ignored part."""
+
+    __slots__ = ()
 
 
-def is_ignored(problem: str) -> bool:
-    """Whether a sentence about a part of a link says that it was ignored, not that another value took its place.
-
-    >>> is_ignored("`seed` must be a number; got seed=x. Try 0."), is_ignored(too_far("head", 99, 7))
-    (True, False)
-    """
-    return not CHANGED.search(problem)
-
-
-def too_far(field: str, asked: int, last: int) -> str:
+def too_far(field: str, asked: int, last: int) -> Changed:
     """Sentence for a link that asks for a layer, head, query or key past the last one.
 
     >>> too_far("head", 99, 7)
@@ -36,7 +29,7 @@ def too_far(field: str, asked: int, last: int) -> str:
     domain = DOMAINS.get(field)
     first = int(domain.low) if isinstance(domain, Range) else 0
     rule = f"must be a whole number from {first} to {last}"
-    return broken_rule(field, rule, f"{field}={asked}", f"Shown with {field}={last}.")
+    return Changed(broken_rule(field, rule, f"{field}={asked}", f"Shown with {field}={last}."))
 
 
 def from_query(query: Mapping[str, str]) -> tuple[Scenario, list[str]]:
@@ -62,15 +55,14 @@ def from_query(query: Mapping[str, str]) -> tuple[Scenario, list[str]]:
                 problems += [_named(name, error) for error in wrong]
             elif text is not None:
                 if isinstance(domain, Text) and len(text) > domain.longest:
-                    problems.append(
-                        f"`{name}` has {len(text):,} characters; only the first {domain.longest:,} are shown."
-                    )
+                    used = f"only the first {domain.longest:,} are shown"
+                    problems.append(Changed(f"`{name}` has {len(text):,} characters; {used}."))
                 chosen[name] = domain.checked(text) if isinstance(domain, Text) else PARAMS[name].parse(text)
         except AttnvizError as error:
             problems.append(_named(name, error))
     problems += [f"`{shortened(name)}` is not a setting." for name in left]
     problems += _fit_heads(chosen)
-    problems += [f"`beside`: {problem}" for problem in _problems_beside(chosen.get("beside", ""))]
+    problems += [type(problem)(f"`beside`: {problem}") for problem in _problems_beside(chosen.get("beside", ""))]
     asked = Scenario(**chosen)
     lowered = past_the_last(asked)
     problems += [too_far(name, chosen[name], used) for name, used in lowered.items() if name in chosen]
@@ -102,5 +94,5 @@ def _fit_heads(chosen: dict[str, Any]) -> Iterator[str]:
                 check_groups(fitting["n_heads"], wanted[name])
         except SettingError as error:
             if name in chosen:
-                yield f"{error} Shown with {name}={number}."
+                yield Changed(f"{error} Shown with {name}={number}.")
         chosen[name] = number

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from attnviz.figures.answers import named
+from attnviz.metrics.baseline import mean_of_defined
 from attnviz.metrics.ranks import directions_for_most, numerical_rank
 from attnviz.metrics.spectra import LayerSpectra, Spectra, UniformPerHead
 from attnviz.numbers import THIN_SPACE, counted, grouped, significant
@@ -55,7 +56,7 @@ def rank_answer(found: LayerSpectra, head: int, roles: Sequence[str], most: int,
 def ranks_answer(scores: PerHead, weights: PerHead, uniform: UniformPerHead, most: int, most_name: str) -> str:
     """What the softmax does to the effective rank of all heads, beside the uniform head."""
     both = ~(np.isnan(scores) | np.isnan(weights))
-    even = significant(_mean(uniform))
+    even = significant(mean_of_defined(uniform))
     if not both.any():
         return f"No head has scores other than 0. A uniform head's effective rank is {even}."
     n_heads = int(both.sum())
@@ -71,11 +72,6 @@ def ranks_answer(scores: PerHead, weights: PerHead, uniform: UniformPerHead, mos
         f"{means[0]} to {means[1]} on average. The scores can have {most} at most ({most_name}); "
         f"a uniform head has {even}."
     )
-
-
-def _mean(values: PerHead) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else float("nan")
 
 
 def rank_caption(found: LayerSpectra, n_q: int) -> str:

@@ -50,3 +50,8 @@ def mean_over_queries(values: PerQuery) -> PerHead:
     count = defined.sum(axis=1)
     total = np.where(defined, values, 0.0).sum(axis=1)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def mean_of_defined(values: PerHead) -> float:
+    """Mean over the heads for which something is defined; NaN where it is for none."""
+    return float(mean_over_queries(values[None])[0])

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from attnviz.metrics.alike import Alike
+from attnviz.metrics.baseline import mean_of_defined
 
 TIE = 1e-9
 PerPair = Float[np.ndarray, " pair"]
@@ -136,17 +137,12 @@ def by_pair(maps: Alike, outputs: Alike) -> HeadsByPair:
     """
     is_there = maps.is_defined & outputs.is_defined
     rows, columns = np.nonzero(np.triu(np.logical_and.outer(is_there, is_there), k=1))
-    even = [_mean(alike.uniform[is_there]) for alike in (maps, outputs)]
+    even = [mean_of_defined(alike.uniform[is_there]) for alike in (maps, outputs)]
     left_out = tuple(np.flatnonzero(~is_there).tolist())
     reason = maps.reason or outputs.reason
     return HeadsByPair(
         rows, columns, maps.pairs[rows, columns], outputs.pairs[rows, columns], *even, left_out=left_out, reason=reason
     )
-
-
-def _mean(values: Float[np.ndarray, " head"]) -> float:
-    defined = values[~np.isnan(values)]
-    return float(defined.mean()) if defined.size else np.nan
 
 
 def _ranks(values: PerPair) -> PerPair:

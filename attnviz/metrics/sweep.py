@@ -15,12 +15,12 @@ from attnviz.core.rows import Rows
 from attnviz.core.trace import AttentionTrace
 from attnviz.cost import attention_cost
 from attnviz.errors import AttnvizError
-from attnviz.metrics.baseline import mean_over_queries, uniform_rows
+from attnviz.metrics.baseline import mean_of_defined, mean_over_queries, uniform_rows
 from attnviz.metrics.ranks import effective_rank, numerical_rank
 from attnviz.metrics.similarity import cosine_of, products
 from attnviz.metrics.spectra import Spectra, layer_spectra
 from attnviz.registries import METRICS
-from attnviz.shapes import HeadPairs, PerHead, PerQuery, UniformPerQuery
+from attnviz.shapes import HeadPairs, PerQuery, UniformPerQuery
 
 MOST_TOKENS = 128
 MOST_WEIGHTS = 1 << 22
@@ -182,8 +182,8 @@ def _point(config: AttentionConfig, n_heads: int, drawn: Projections) -> SweepPo
         score_effective_rank=_mean_effective_rank(spectra.scores),
         weight_effective_rank=_mean_effective_rank(spectra.weights),
         uniform_effective_rank=_mean_effective_rank(spectra.uniform),
-        entropy_share=_mean(entropies),
-        uniform_entropy_share=_mean(mean_over_queries(uniform)),
+        entropy_share=mean_of_defined(entropies),
+        uniform_entropy_share=mean_of_defined(mean_over_queries(uniform)),
         n_with_entropy=int((~np.isnan(entropies)).sum()),
         mean_cosine=float(pairs.mean()) if pairs.size else float("nan"),
         n_pairs=int(pairs.size),
@@ -201,11 +201,6 @@ class TooManyWeightsError(AttnvizError):
 def _mean_effective_rank(spectra: Spectra) -> float:
     """Mean over all heads; zeros have 0 directions, as exp(−Σ p ln p) has no p there."""
     return float(np.where(spectra.largest == 0, 0.0, effective_rank(spectra)).mean())
-
-
-def _mean(values: PerHead) -> float:
-    """Mean over the heads for which it is defined; NaN where it is for none."""
-    return float(mean_over_queries(values[None])[0])
 
 
 def _looked_through(trace: AttentionTrace) -> tuple[PerQuery, UniformPerQuery, HeadPairs]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from attnviz.cost import attention_cost
 from attnviz.figures import removal_words
 from attnviz.figures.head_names import head_name
-from attnviz.link import is_ignored
+from attnviz.link import Changed
 from attnviz.metrics.gated import change_of_output
 from attnviz.numbers import counted, duration, scaled
 from attnviz.picks import HeadAt
@@ -26,8 +26,8 @@ def ignored(problems: Sequence[str]) -> str:
     >>> ignored(["`seed` must be a number; got seed=x. Try 0."])
     'Ignored in this link&#58; seed. `seed` must be a number; got seed=x. Try 0.'
     """
-    left_out = [problem for problem in problems if is_ignored(problem)]
-    changed = [problem for problem in problems if not is_ignored(problem)]
+    left_out = [problem for problem in problems if not isinstance(problem, Changed)]
+    changed = [problem for problem in problems if isinstance(problem, Changed)]
     said = [_told("Ignored", left_out), _told("Changed", changed)]
     return marked(" ".join(words for words in said if words))
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from attnviz.link import from_query, too_far
+from attnviz.link import Changed, from_query, too_far
 from attnviz.registry import Value
 from attnviz.scenario import Scenario
 from attnviz.ui.widgets import KEPT, REFUSED, shown_by, widget_values
@@ -143,7 +143,7 @@ def keep_within(field: str, count: int) -> int:
     return value
 
 
-def use_instead(field: str, value: Value, sentence: str) -> None:
+def use_instead(field: str, value: Value, sentence: Changed) -> None:
     """Set a field to the value that is shown for it; where its own came with the link, the sentence is told."""
     state = st.session_state
     if state.get(field) != value:

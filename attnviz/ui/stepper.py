@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from attnviz.errors import broken_rule, offered
+from attnviz.link import Changed
 from attnviz.scenario import STAGES, Scenario
 from attnviz.steps import Focus, labels_of
 from attnviz.ui import session
@@ -27,7 +28,8 @@ def chosen_stage(scenario: Scenario, focus: Focus) -> str:
     place = names.index(nearest(scenario.stage, names))
     rule = f"must be one of {offered(names)} in this setting"
     way_out = f"Shown with stage={names[place]}."
-    session.use_instead("stage", names[place], broken_rule("stage", rule, f"stage={scenario.stage}", way_out))
+    told = Changed(broken_rule("stage", rule, f"stage={scenario.stage}", way_out))
+    session.use_instead("stage", names[place], told)
     numbered = {name: f"{number} {labels[name]}" for number, name in enumerate(names, start=1)}
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="stages"):
         _step("Previous", place - 1, names)
